@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,108 +6,24 @@ import { afterAll, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
-import { checkRequest, type RequestOrigin } from "../../lib/console/access.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
+import { type ConsoleFixture, postHeaders, signIn, useConsole, useSession } from "../support/console.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
-const OWN = { method: "GET", host: "127.0.0.1:8790", origin: undefined, fetchSite: "same-origin" } as const;
-const check = (changes: Partial<RequestOrigin>, isEntry = false) =>
-  checkRequest({ ...OWN, ...changes }, 8790, isEntry);
-
-describe("the host", () => {
-  test.each(["127.0.0.1:8790", "localhost:8790"])("%s is the console's own name", (host) => {
-    expect(check({ host })).toBeUndefined();
-  });
-
-  test.each([
-    undefined,
-    "",
-    "127.0.0.1",
-    "127.0.0.1:8791",
-    "localhost",
-    "localhost.:8790",
-    "rebound.example.com:8790",
-    "127.0.0.1.example.com:8790",
-    "[::1]:8790",
-    "0.0.0.0:8790",
-  ])("%s is another name, as a rebound DNS name would be", (host) => {
-    expect(check({ host })).toBe("wrong_host");
-  });
-});
-
-describe("the origin", () => {
-  const change = { method: "POST", origin: "http://127.0.0.1:8790" };
-
-  test("a change comes from the console's own page", () => {
-    expect(check(change)).toBeUndefined();
-    expect(check({ ...change, fetchSite: undefined })).toBeUndefined();
-  });
-
-  test.each([undefined, "null", "https://example.com", "http://127.0.0.1:8791", "http://localhost:8790"])(
-    "a change with the origin %s is rejected",
-    (origin) => {
-      expect(check({ ...change, origin })).toBe("wrong_origin");
-    },
-  );
-
-  test.each(["cross-site", "same-site", "none"])("a change from a %s page is rejected", (fetchSite) => {
-    expect(check({ ...change, fetchSite })).toBe("wrong_origin");
-  });
-
-  test.each(["cross-site", "same-site"])("only the entry can be reached from a %s page", (fetchSite) => {
-    expect(check({ fetchSite })).toBe("wrong_origin");
-    expect(check({ fetchSite }, true)).toBeUndefined();
-    expect(check({ ...change, fetchSite }, true)).toBe("wrong_origin");
-  });
-
-  test("a page that the user typed is served", () => {
-    expect(check({ fetchSite: "none" })).toBeUndefined();
-  });
-});
-
-test.each(["PUT", "DELETE", "OPTIONS", "TRACE"])("the method %s is unknown", (method) => {
-  expect(check({ method })).toBe("wrong_method");
-});
-
-/** Sends a request with any header, also those that `fetch` sets itself. */
-function raw(
-  url: string,
-  headers: Record<string, string>,
-  method = "GET",
-): Promise<{ status?: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    request(url, { method, headers }, async (response) => {
-      const parts = await response.toArray();
-      resolve({
-        ...(response.statusCode === undefined ? {} : { status: response.statusCode }),
-        text: parts.join(""),
-      });
-    })
-      .on("error", reject)
-      .end();
-  });
-}
-
 describe("the link", () => {
-  test("it starts a session, and then the pages are served", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    const response = await fetch(console.at("accounts"), { headers: { cookie } });
-    expect(response.status).toBe(200);
-    expect(await response.text()).toContain("<h1>Accounts</h1>");
-  });
+  const redeem = (console: ConsoleFixture, token: string, headers: Record<string, string> = {}) =>
+    fetch(console.at("session"), {
+      method: "POST",
+      headers: { ...postHeaders(console), ...headers },
+      body: new URLSearchParams({ token }),
+    });
 
   test("the cookie is unreadable for scripts, of this console only, and of no other path", async () => {
     const console = await useConsole();
-    const response = await fetch(console.at("session"), {
-      method: "POST",
-      headers: postHeaders(console),
-      body: new URLSearchParams({ token: console.token }),
-    });
+    const response = await redeem(console, console.token);
     const { port } = new URL(console.origin);
     const path = new URL(console.at("")).pathname;
     expect(path).toMatch(/^\/[\w-]{16}\/$/);
@@ -118,13 +33,6 @@ describe("the link", () => {
       ),
     ]);
   });
-
-  const redeem = (console: ConsoleFixture, token: string, headers: Record<string, string> = {}) =>
-    fetch(console.at("session"), {
-      method: "POST",
-      headers: { ...postHeaders(console), ...headers },
-      body: new URLSearchParams({ token }),
-    });
 
   test("it works once; in another browser it says that it has been used, and how to get another one", async () => {
     const console = await useConsole();
@@ -139,8 +47,8 @@ describe("the link", () => {
   });
 
   test("in the browser that has the session, it leads in again, also if it is incomplete", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
+    const console = await useSession();
+    const { cookie } = console;
     for (const token of [console.token, console.token.slice(0, 20), ""]) {
       const response = await redeem(console, token, { cookie });
       expect([response.status, response.headers.getSetCookie()]).toEqual([204, []]);
@@ -171,8 +79,8 @@ describe("the link", () => {
 
 describe("without the session", () => {
   test("an address alone gives no access, and neither does another user's request or a made-up cookie", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
+    const console = await useSession();
+    const { cookie } = console;
     const [name = ""] = cookie.split("=");
     for (const headers of [{}, { cookie: `${name}=` }, { cookie: `${name}=${"x".repeat(43)}` }]) {
       const response = await fetch(console.at("accounts"), { headers });
@@ -190,68 +98,26 @@ describe("without the session", () => {
   });
 });
 
-describe("with the session's cookie", () => {
-  test("a DNS name that points at the console gets nothing", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    const { port } = new URL(console.origin);
-    const { status, text } = await raw(console.at("accounts"), {
-      cookie,
-      host: `rebound.example.com:${port}`,
-    });
-    expect(status).toBe(403);
-    expect(text).not.toContain("Accounts");
-  });
-
-  test("a change without the session's token, or from another origin, is rejected", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    const token = await formToken(console, cookie);
-    const send = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
-      fetch(console.at("accounts"), {
-        method: "POST",
-        headers: { ...postHeaders(console), cookie, ...headers },
-        body: new URLSearchParams({ account: "acme", plan: "pro", ...fields }),
-      });
-    expect((await send({})).status).toBe(403);
-    expect((await send({ token: "x" })).status).toBe(403);
-    expect((await send({ token }, { origin: "https://example.com" })).status).toBe(403);
-    expect((await send({ token }, { "sec-fetch-site": "same-site" })).status).toBe(403);
-    expect(await console.store.accounts.find("acme")).toBeUndefined();
-    expect((await send({ token })).status).toBe(200);
-    expect(await console.store.accounts.find("acme")).toBeDefined();
-  });
-
-  test("another method gets 405, and a form of more than 64 KiB gets 413", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    expect((await raw(console.at("accounts"), { cookie }, "DELETE")).status).toBe(405);
-    const body = new URLSearchParams({ token: "x".repeat(70_000) });
-    const headers = { ...postHeaders(console), cookie };
-    expect((await fetch(console.at("accounts"), { method: "POST", headers, body })).status).toBe(413);
-  });
-
-  test("a store that cannot be reached and a defect are readable pages without a stack trace", async () => {
-    const store = createMemoryStore();
-    let error: Error = new StoreUnavailableError("The store does not answer.");
-    const accounts = {
-      ...store.accounts,
-      // biome-ignore lint/correctness/useYield: it fails first.
-      async *list() {
-        throw error;
-      },
-    };
-    const console = await useConsole({ store: { ...store, accounts } });
-    const cookie = await signIn(console);
-    const unavailable = await fetch(console.at("accounts"), { headers: { cookie } });
-    expect(unavailable.status).toBe(503);
-    expect(await unavailable.text()).toContain("The store does not answer.");
-    error = new TypeError("x is undefined");
-    const failed = await fetch(console.at("accounts"), { headers: { cookie } });
-    expect(failed.status).toBe(500);
-    expect(await failed.text()).not.toMatch(/undefined|\bat \w/);
-    expect(console.lines).toEqual(["error: x is undefined"]);
-  });
+test("a store that cannot be reached and a defect are readable pages without a stack trace", async () => {
+  const store = createMemoryStore();
+  let error: Error = new StoreUnavailableError("The store does not answer.");
+  const accounts = {
+    ...store.accounts,
+    // biome-ignore lint/correctness/useYield: it fails first.
+    async *list() {
+      throw error;
+    },
+  };
+  const console = await useConsole({ store: { ...store, accounts } });
+  const headers = { cookie: await signIn(console) };
+  const unavailable = await fetch(console.at("accounts"), { headers });
+  expect(unavailable.status).toBe(503);
+  expect(await unavailable.text()).toContain("The store does not answer.");
+  error = new TypeError("x is undefined");
+  const failed = await fetch(console.at("accounts"), { headers });
+  expect(failed.status).toBe(500);
+  expect(await failed.text()).not.toMatch(/undefined|\bat \w/);
+  expect(console.lines).toEqual(["error: x is undefined"]);
 });
 
 const basePathOf = (console: ConsoleFixture) => new URL(console.at("x")).pathname.slice(0, -2);
@@ -286,43 +152,64 @@ test("without the session, no response tells where the browser sends the cookie"
   for (const response of responses) expect(response).not.toContain(basePathOf(console).slice(1));
 });
 
-describe("the name of the console", () => {
-  test.each([
-    "127.0.0.1",
-    "localhost",
-    "LOCALHOST:PORT",
-    "localhost.:PORT",
-    "127.0.0.1.:PORT",
-    "127.1:PORT",
-    "2130706433:PORT",
-    "0.0.0.0:PORT",
-    "[::1]:PORT",
-    "user@127.0.0.1:PORT",
-    "127.0.0.1:PORT@example.com",
-    "127.0.0.1:PORT\r\nHost: example.com",
-    "example.com\r\nHost: 127.0.0.1:PORT",
-    "",
-  ])("Host: %j is rejected", async (host) => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    const header = `Host: ${host.replaceAll("PORT", new URL(console.origin).port)}`;
-    const response = await send(console, `GET ${basePathOf(console)}/accounts`, [
-      header,
-      `Cookie: ${cookie}`,
-    ]);
-    expect([400, 403]).toContain(statusOf(response));
-    expect(response).not.toContain("Accounts");
-  });
+/** Asks for a page with the session's cookie, and with further headers. */
+const ask = (console: Awaited<ReturnType<typeof useSession>>, path: string, ...headers: readonly string[]) =>
+  send(console, `GET ${path}`, [`Cookie: ${console.cookie}`, ...headers]);
 
-  test.each(["http://example.com", "https://127.0.0.1:1"])(
-    "a request line for %s is rejected",
-    async (other) => {
-      const console = await useConsole();
-      const cookie = await signIn(console);
-      const line = `GET ${other}${basePathOf(console)}/accounts`;
-      expect(statusOf(await send(console, line, [`Cookie: ${cookie}`]))).toBe(403);
-    },
-  );
+test.each([
+  "127.0.0.1",
+  "localhost",
+  "LOCALHOST:PORT",
+  "localhost.:PORT",
+  "127.0.0.1.:PORT",
+  "127.1:PORT",
+  "2130706433:PORT",
+  "0.0.0.0:PORT",
+  "[::1]:PORT",
+  "127.0.0.1:1",
+  "127.0.0.1.example.com:PORT",
+  "user@127.0.0.1:PORT",
+  "127.0.0.1:PORT@example.com",
+  "127.0.0.1:PORT\r\nHost: example.com",
+  "example.com\r\nHost: 127.0.0.1:PORT",
+  "",
+])("Host: %j, as a rebound DNS name would be, is rejected", async (host) => {
+  const console = await useSession();
+  const header = `Host: ${host.replaceAll("PORT", new URL(console.origin).port)}`;
+  const response = await ask(console, `${basePathOf(console)}/accounts`, header);
+  expect([400, 403]).toContain(statusOf(response));
+  expect(response).not.toContain("Accounts");
+});
+
+test.each(["http://example.com", "https://127.0.0.1:1"])(
+  "a request line for %s is rejected",
+  async (other) => {
+    const console = await useSession();
+    expect(statusOf(await ask(console, `${other}${basePathOf(console)}/accounts`))).toBe(403);
+  },
+);
+
+test("localhost is the console's own name, an address can be typed, and only the entry can be reached from another page", async () => {
+  const console = await useSession();
+  const statusWith = async (path: string, header: string) =>
+    statusOf(await ask(console, `${basePathOf(console)}/${path}`, header));
+  expect(await statusWith("accounts", `Host: localhost:${new URL(console.origin).port}`)).toBe(200);
+  expect(await statusWith("accounts", "Sec-Fetch-Site: none")).toBe(200);
+  for (const site of ["cross-site", "same-site"]) {
+    expect(await statusWith("start", `Sec-Fetch-Site: ${site}`)).toBe(200);
+    expect(await statusWith("accounts", `Sec-Fetch-Site: ${site}`)).toBe(403);
+  }
+});
+
+test("another method gets 405, and a form of more than 64 KiB gets 413", async () => {
+  const console = await useSession();
+  for (const method of ["PUT", "DELETE", "OPTIONS", "TRACE"]) {
+    const response = await send(console, `${method} ${basePathOf(console)}/accounts`, [
+      `Cookie: ${console.cookie}`,
+    ]);
+    expect(statusOf(response), method).toBe(405);
+  }
+  expect((await console.post("accounts", { token: "x".repeat(70_000) })).status).toBe(413);
 });
 
 test("of 20 browsers that open the link at once, one gets the session", async () => {
@@ -341,8 +228,8 @@ test("of 20 browsers that open the link at once, one gets the session", async ()
 });
 
 test("a malformed, unfinished or chunked form is rejected, and is no failure of the console", async () => {
-  const console = await useConsole();
-  const cookie = await signIn(console);
+  const console = await useSession();
+  const { cookie } = console;
   const post = (path: string, headers: readonly string[], body: string) =>
     send(
       console,
@@ -375,12 +262,13 @@ test("a malformed, unfinished or chunked form is rejected, and is no failure of 
 });
 
 test("300 connections of another program do not keep the operator out, and do not end the operator's", async () => {
-  const console = await useConsole();
+  const console = await useSession();
   const { host, port } = new URL(console.origin);
-  const cookie = await signIn(console);
   const own = connect(Number(port), "127.0.0.1");
   const ask = () => {
-    own.write(`GET ${basePathOf(console)}/accounts HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`);
+    own.write(
+      `GET ${basePathOf(console)}/accounts HTTP/1.1\r\nHost: ${host}\r\nCookie: ${console.cookie}\r\n\r\n`,
+    );
     return new Promise((resolve) =>
       own.once("data", (data) => resolve(statusOf(`${data}`))).once("close", resolve),
     );
@@ -401,8 +289,7 @@ test("300 connections of another program do not keep the operator out, and do no
 const DOMAIN = "orders.example.com";
 
 /** Every form of the pages, with the names of its fields. */
-async function formsOf(console: ConsoleFixture, cookie: string) {
-  const { store } = console;
+async function formsOf({ store, textOf }: Awaited<ReturnType<typeof useSession>>) {
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
   const accounts = createAccounts({ store: store.accounts, environment: "test" });
   await accounts.create("acme", { plan: "free" });
@@ -411,9 +298,7 @@ async function formsOf(console: ConsoleFixture, cookie: string) {
   // Banned, so that its ban can be lifted.
   await store.accounts.recordRejections({ accountId: "acme", hash: hashKey(issued.key) }, 25, Date.now());
   const pages = ["accounts", "accounts/acme", "orders", "orders/1", "domains", `domains/${DOMAIN}`];
-  const texts = await Promise.all(
-    pages.map(async (page) => (await fetch(console.at(page), { headers: { cookie } })).text()),
-  );
+  const texts = await Promise.all(pages.map(textOf));
   return texts.flatMap((text) =>
     [...text.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)].map(([, attributes = "", body = ""]) => ({
       attributes,
@@ -429,10 +314,9 @@ async function contentOf({ store }: ConsoleFixture) {
 }
 
 test("no page is shown, and no form changes anything, without the session, by another name or from another page", async () => {
-  const console = await useConsole();
-  const cookie = await signIn(console);
-  const forms = await formsOf(console, cookie);
-  const token = await formToken(console, cookie);
+  const console = await useSession();
+  const { cookie, token } = console;
+  const forms = await formsOf(console);
   const actions = forms.map(({ action }) => action.slice(basePathOf(console).length + 1));
   for (const name of ["find-account", "find-order", "accounts/acme/delete", "unban", "orders/1/cancel"])
     expect(
@@ -477,7 +361,10 @@ test("no page is shown, and no form changes anything, without the session, by an
       [[session], full],
       [[session, "Origin: null"], full],
       [[session, `Origin: http://localhost:${port}`], full],
-      [[own, session, "Sec-Fetch-Site: same-site"], full],
+      ...["cross-site", "same-site", "none"].map(
+        (site) => [[own, session, `Sec-Fetch-Site: ${site}`], full] as const,
+      ),
+      [[session, "Origin: https://example.com"], full],
       [[own, session, `Host: rebound.example.com:${port}`], full],
       [
         [own.replace(host, `rebound.example.com:${port}`), session, `Host: rebound.example.com:${port}`],
@@ -510,13 +397,12 @@ test.each([
   "orders/1\\..\\cancel",
   "orders/%zz",
 ])("the path %s shows nothing without the session, and changes nothing with it", async (path) => {
-  const console = await useConsole();
-  const cookie = await signIn(console);
-  await formsOf(console, cookie);
+  const console = await useSession();
+  await formsOf(console);
   const before = await contentOf(console);
   const line = `GET ${basePathOf(console)}/${path}`;
   expect(await send(console, line)).not.toMatch(/scanner|Set-Cookie: a/i);
-  const response = await send(console, line, [`Cookie: ${cookie}`]);
+  const response = await send(console, line, [`Cookie: ${console.cookie}`]);
   expect([200, 400, 404]).toContain(statusOf(response));
   expect(response).not.toMatch(/^Set-Cookie/im);
   expect(await contentOf(console)).toEqual(before);
@@ -542,10 +428,9 @@ describe("what is pasted into a form by mistake", () => {
   test.each([stack, { kind: "file", path, plan: "pro" } as const])(
     "a key becomes neither an address nor part of a page, in no field of any form ($kind)",
     async (source) => {
-      const console = await useConsole({ domains: { source, ...verification, probe } });
-      const cookie = await signIn(console);
-      const forms = await formsOf(console, cookie);
-      const token = await formToken(console, cookie);
+      const console = await useSession({ domains: { source, ...verification, probe } });
+      const { cookie, token } = console;
+      const forms = await formsOf(console);
       expect(forms.length).toBeGreaterThan(10);
       for (const { attributes, action, names } of forms) {
         expect(attributes).toContain('method="post"');
@@ -562,9 +447,8 @@ describe("what is pasted into a form by mistake", () => {
   );
 
   test("the ID of an account leads to its page, and nothing else leads anywhere", async () => {
-    const console = await useConsole();
-    const cookie = await signIn(console);
-    const token = await formToken(console, cookie);
+    const console = await useSession();
+    const { cookie, token } = console;
     const open = (id: string) =>
       fetch(console.at("find-account"), {
         method: "POST",

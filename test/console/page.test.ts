@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { formToken, postHeaders, signIn, useConsole } from "../support/console.ts";
+import { useConsole, useSession } from "../support/console.ts";
 
 test("what a store or a form contains is text in the page", async () => {
   const store = createMemoryStore();
@@ -9,36 +9,20 @@ test("what a store or a form contains is text in the page", async () => {
   await store.accounts.create({ id: hostile, plan: `${hostile}plan`, keys: [key] });
   const order = { record: { id: 1n, shipDate: hostile }, status: "pending" } as const;
   await store.orders.place([order], 0, { by: hostile, requestId: hostile });
-  const console = await useConsole({ store, storeName: hostile });
-  const cookie = await signIn(console);
-  const token = await formToken(console, cookie);
-  const body = new URLSearchParams({ token, account: hostile, plan: hostile, id: hostile, perDay: hostile });
+  const console = await useSession({ store, storeName: hostile });
+  const fields = { account: hostile, plan: hostile, id: hostile, perDay: hostile };
   const escaped = encodeURIComponent(hostile);
-  const pages = [
-    await fetch(console.at("accounts"), { headers: { cookie } }),
-    await fetch(console.at(`accounts/${escaped}`), { headers: { cookie } }),
-    await fetch(console.at(`accounts/${escaped}?key=${escaped}.${escaped}`), { headers: { cookie } }),
-    await fetch(console.at("orders"), { headers: { cookie } }),
-    await fetch(console.at("orders/1"), { headers: { cookie } }),
-    await fetch(console.at(`orders?status=${escaped}&sort=${escaped}&after=${escaped}`), {
-      headers: { cookie },
-    }),
-    await fetch(console.at("find-order"), {
-      method: "POST",
-      headers: { ...postHeaders(console), cookie },
-      body,
-    }),
-    await fetch(console.at("accounts"), {
-      method: "POST",
-      headers: { ...postHeaders(console), cookie },
-      body,
-    }),
-    await fetch(console.at(`accounts/${escaped}/keys/${escaped}.1/revoke`), {
-      method: "POST",
-      headers: { ...postHeaders(console), cookie },
-      body,
-    }),
-  ];
+  const pages = await Promise.all([
+    console.get("accounts"),
+    console.get(`accounts/${escaped}`),
+    console.get(`accounts/${escaped}?key=${escaped}.${escaped}`),
+    console.get("orders"),
+    console.get("orders/1"),
+    console.get(`orders?status=${escaped}&sort=${escaped}&after=${escaped}`),
+    console.post("find-order", fields),
+    console.post("accounts", fields),
+    console.post(`accounts/${escaped}/keys/${escaped}.1/revoke`, fields),
+  ]);
   for (const page of pages) {
     const text = await page.text();
     expect(text, page.url).toContain("&lt;script&gt;");
@@ -47,10 +31,9 @@ test("what a store or a form contains is text in the page", async () => {
 });
 
 test("every response forbids inline scripts, framing, caching and referrers", async () => {
-  const console = await useConsole();
-  const cookie = await signIn(console);
+  const console = await useSession();
   for (const path of ["start", "accounts", "/console.js", "/console.css", "/idiomorph.js", "nothing"]) {
-    const { headers } = await fetch(new URL(path, console.at("")), { headers: { cookie } });
+    const { headers } = await console.get(path);
     expect(headers.get("content-security-policy"), path).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -65,4 +48,10 @@ test("starting the console does not replace the global Request and Response", as
   const globals = [Request, Response];
   await useConsole();
   expect([Request, Response]).toEqual(globals);
+});
+
+test("without domains the page says how to start with them", async () => {
+  const text = await (await useSession()).textOf("domains");
+  expect(text).toContain("store-orders console --domains domains.yaml");
+  expect(text).toContain("store-orders console --stack -");
 });

@@ -1,23 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { generateKey } from "../../../lib/accounts/api-key.ts";
-import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+import { useSession } from "../../support/console.ts";
 
-let console: ConsoleFixture;
-let cookie: string;
-let token: string;
-
+let console: Awaited<ReturnType<typeof useSession>>;
 beforeEach(async () => {
-  console = await useConsole();
-  cookie = await signIn(console);
-  token = await formToken(console, cookie);
+  console = await useSession();
 });
 
-const post = async (path: string, fields: Record<string, string>) => {
-  const response = await fetch(console.at(path), {
-    method: "POST",
-    headers: { ...postHeaders(console), cookie },
-    body: new URLSearchParams({ token, ...fields }),
-  });
+const post = async (path: string, fields: Record<string, string> = {}) => {
+  const response = await console.post(path, fields);
   return { status: response.status, url: response.url, text: await response.text() };
 };
 
@@ -46,15 +37,19 @@ test.each<[string, string, Record<string, string>, string, string]>([
   },
 );
 
-test("an overlap that no form offers is rejected by the name of its field", async () => {
+test("a key is rotated with an overlap, and one that no form offers is rejected by the name of its field", async () => {
   await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
-  await post("accounts/acme/keys", {});
+  await post("accounts/acme/keys");
   const key = (await console.store.accounts.find("acme"))?.keys[0]?.id ?? "";
   const { status, text } = await post(`accounts/acme/keys/${key}/rotate`, { overlap: "soon" });
   expect([status, text.includes("</strong> overlap: Use an overlap from 0 to 90 days.")]).toEqual([
     422,
     true,
   ]);
+  const rotated = await post(`accounts/acme/keys/${key}/rotate`, { overlap: "3600000" });
+  expect(rotated.text).toMatch(/id="issued-key">so_test_acme_\w+</);
+  const [old] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  expect(Math.abs((old?.expiresAt ?? 0) - Date.now() - 3_600_000)).toBeLessThan(60_000);
 });
 
 test("the page of an account changes no key of another account", async () => {
@@ -68,12 +63,12 @@ test("the page of an account changes no key of another account", async () => {
   for (const change of ["revoke", "rotate", "unban"])
     expect((await post(`accounts/acme/keys/globex.k1/${change}`, { overlap: "0" })).status).toBe(404);
   expect((await console.store.accounts.find("globex"))?.keys).toEqual([others]);
-  expect((await post("accounts/acme/keys/acme.k1/revoke", {})).status).toBe(200);
+  expect((await post("accounts/acme/keys/acme.k1/revoke")).status).toBe(200);
 });
 
 describe("plans of one's own", () => {
   const plans = { tiny: { perMinute: 5, perDay: 50 }, deal: "custom" } as const;
-  const get = async (path: string) => (await fetch(console.at(path), { headers: { cookie } })).text();
+  const get = (path: string) => console.textOf(path);
 
   test("an account whose plan is not in the plans is shown as such, and its plan stays selected", async () => {
     await console.store.accounts.create({ id: "acme", plan: "tiny", keys: [] });
@@ -93,9 +88,7 @@ describe("plans of one's own", () => {
   });
 
   test("a console with other plans shows their limits, offers them, and accepts no other", async () => {
-    console = await useConsole({ plans });
-    cookie = await signIn(console);
-    token = await formToken(console, cookie);
+    console = await useSession({ plans });
     await post("accounts", { account: "acme", plan: "tiny" });
     const page = await get("accounts/acme");
     expect(page).toContain('<span class="quiet">of 5</span>');
@@ -109,8 +102,7 @@ describe("plans of one's own", () => {
   });
 
   test("without a plan that has custom limits, no form asks for them", async () => {
-    console = await useConsole({ plans: { tiny: plans.tiny } });
-    cookie = await signIn(console);
+    console = await useSession({ plans: { tiny: plans.tiny } });
     expect(await get("accounts")).not.toContain('name="perMinute"');
   });
 
@@ -151,7 +143,7 @@ test("the name and the last use of a key are shown as text, and a key that is pa
 test("a pasted key leads to its account and is named, and is neither in the address nor in the page", async () => {
   await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
   const [, key = ""] =
-    /id="issued-key">(so_test_acme_\w+)</.exec((await post("accounts/acme/keys", {})).text) ?? [];
+    /id="issued-key">(so_test_acme_\w+)</.exec((await post("accounts/acme/keys")).text) ?? [];
   const [stored] = (await console.store.accounts.find("acme"))?.keys ?? [];
   const found = await post("find-account", { id: `Authorization: Bearer ${key}\n` });
   expect([found.status, found.text.includes(key), found.url.includes(key)]).toEqual([200, false, false]);
@@ -159,4 +151,12 @@ test("a pasted key leads to its account and is named, and is neither in the addr
   expect(found.text).toContain(`id="key-${stored?.id}"`);
   const unknown = await post("find-account", { id: generateKey("test", "acme") });
   expect([unknown.status, unknown.text.includes("There is no such key of acme.")]).toEqual([422, true]);
+});
+
+test("the chart says what was observed, and invents nothing", async () => {
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+  const page = await console.textOf("accounts/acme");
+  expect(page).toContain("0 admitted and 0 rejected in the one minute");
+  const [chart = ""] = /class="chart"[\s\S]*?<\/svg>/.exec(page) ?? [];
+  expect(chart.match(/class="unseen"/g)).toHaveLength(59);
 });

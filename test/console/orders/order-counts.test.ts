@@ -7,7 +7,7 @@ import type { OrderCounts } from "../../../lib/orders/order-store.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
 import { newWriteToken } from "../../../lib/stores/dynamodb/table.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
-import { formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+import { useSession } from "../../support/console.ts";
 import { itemSize } from "../../support/dynamodb/item-size.ts";
 
 /** A store whose counts end when the test says so. */
@@ -61,12 +61,11 @@ test("a store that cannot be reached fails the count, and the next one can succe
 });
 
 test("the page counts a store that costs nothing to read, and is empty for an update if nothing has changed", async () => {
-  const console = await useConsole();
-  const cookie = await signIn(console);
+  const console = await useSession();
   await console.store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-  const response = await fetch(console.at("orders"), { headers: { cookie } });
+  const response = await console.get("orders");
   expect(await response.text()).toMatch(/>pending<\/a><\/dt><dd>1<\/dd>/);
-  const headers = { cookie, "if-none-match": response.headers.get("etag") ?? "" };
+  const headers = { cookie: console.cookie, "if-none-match": response.headers.get("etag") ?? "" };
   expect((await fetch(console.at("orders"), { headers })).status).toBe(304);
 });
 
@@ -76,23 +75,17 @@ test("where reading costs money, the page counts on request only, and states the
     ...(await store.orders.page(query)),
     readUnits: 16.5,
   });
-  const console = await useConsole({
+  const console = await useSession({
     store: { ...store, orders: { ...store.orders, page } },
     isMetered: true,
   });
-  const cookie = await signIn(console);
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-  const before = await (await fetch(console.at("orders"), { headers: { cookie } })).text();
+  const before = await console.textOf("orders");
   expect(before).toMatch(/>pending<\/a><\/dt><dd>–<\/dd>/);
   expect(before).toContain("Not counted yet.");
   expect(before).toContain("at most 62,500 read units for a million orders");
   expect(before).toMatch(/every\s+1\.5 seconds: 16\.5 read units of DynamoDB each time/);
-  const counted = await fetch(console.at("orders/count"), {
-    method: "POST",
-    headers: { ...postHeaders(console), cookie },
-    body: new URLSearchParams({ token: await formToken(console, cookie) }),
-  });
-  expect(await counted.text()).toMatch(
+  expect(await (await console.post("orders/count")).text()).toMatch(
     />pending<\/a><\/dt><dd>1<\/dd>[\s\S]*Counted at \d\d:\d\d:\d\d UTC\./,
   );
 });

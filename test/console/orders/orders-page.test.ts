@@ -4,30 +4,14 @@ import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
 import type { OrderStore } from "../../../lib/orders/order-store.ts";
 import { DamagedOrderError } from "../../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
-import { type ConsoleFixture, formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+import { follow, readTable, useSession } from "../../support/console.ts";
 
-let console: ConsoleFixture;
-let cookie: string;
-
+let console: Awaited<ReturnType<typeof useSession>>;
 beforeEach(async () => {
-  console = await useConsole();
-  cookie = await signIn(console);
+  console = await useSession();
 });
 
-/** A page of the table: its rows, and the addresses of the other pages by the texts of their links. */
-async function read(response: Response) {
-  const text = await response.text();
-  const links = [...text.matchAll(/<a class="button" href="([^"]+)"[^>]*>([^<]+)<\/a>/g)];
-  const addresses = links.map(([, href = "", label = ""]) => [label, href.replaceAll("&amp;", "&")]);
-  return {
-    status: response.status,
-    text,
-    rows: [...text.matchAll(/<tr id="order-([^"]+)"/g)].map(([, id]) => id),
-    links: Object.fromEntries(addresses) as Record<string, string>,
-  };
-}
-
-const get = async (path: string) => read(await fetch(new URL(path, console.at("")), { headers: { cookie } }));
+const get = async (path: string) => readTable(await console.get(path));
 
 const PAGES = ["First page", "Previous page", "Next page", "Last page"];
 const pagesOf = ({ links }: Awaited<ReturnType<typeof get>>) => PAGES.filter((label) => label in links);
@@ -54,45 +38,21 @@ describe.each([
 
   test("every order is on one page; next and previous pages, the first and the last one are links", async () => {
     await fill();
-    const forwards = [await get(path)];
-    for (
-      let next = forwards[0]?.links["Next page"];
-      next !== undefined;
-      next = forwards.at(-1)?.links["Next page"]
-    )
-      forwards.push(await get(next));
+    const forwards = await follow(console.get, await get(path), "Next page");
     expect(forwards.map(({ rows }) => rows)).toEqual(pages);
-    const [first, last] = [forwards[0], forwards.at(-1)];
-    if (first === undefined || last === undefined) throw new Error("There are no pages.");
+    const [first = expect.fail(), last = first] = [forwards[0], forwards.at(-1)];
     if (pages.length > 1) {
       expect(pagesOf(first)).toEqual(["Next page", "Last page"]);
       expect(pagesOf(last)).toEqual(["First page", "Previous page"]);
-      expect((await get(first.links["Last page"] ?? "")).rows).toEqual(ids.slice(-50).map(String));
       expect((await get(last.links["First page"] ?? "")).rows).toEqual(pages[0]);
+      const lastOfAll = await get(first.links["Last page"] ?? "");
+      expect(lastOfAll.rows).toEqual(ids.slice(-50).map(String));
+      const toFirst = await follow(console.get, lastOfAll, "Previous page");
+      expect(toFirst.at(-1)?.rows).toEqual(pages[0]);
+      expect(new Set(toFirst.flatMap(({ rows }) => rows)).size).toBe(ids.length);
     } else expect(pagesOf(first)).toEqual([]);
-    const backwards = [last];
-    for (
-      let to = last.links["Previous page"];
-      to !== undefined;
-      to = backwards.at(-1)?.links["Previous page"]
-    )
-      backwards.push(await get(to));
+    const backwards = await follow(console.get, last, "Previous page");
     expect(backwards.map(({ rows }) => rows)).toEqual([...pages].reverse());
-  });
-
-  test("from the last page, previous pages lead through every order to the first one", async () => {
-    await fill();
-    const last = (await get(path)).links["Last page"];
-    if (last === undefined) return expect(pages.length).toBe(1);
-    const backwards = [await get(last)];
-    for (
-      let to = backwards[0]?.links["Previous page"];
-      to !== undefined;
-      to = backwards.at(-1)?.links["Previous page"]
-    )
-      backwards.push(await get(to));
-    expect(backwards.at(-1)?.rows).toEqual(pages[0]);
-    expect([...new Set(backwards.flatMap(({ rows }) => rows))].length).toBe(ids.length);
   });
 });
 
@@ -120,15 +80,8 @@ test("the counts are links to the orders with their status, in the order of the 
 
 test("a queue is worked off: a shipped order makes room for the next one, until the queue is empty", async () => {
   await fill();
-  const token = await formToken(console, cookie);
   const ship = async (id: string, list: string) =>
-    read(
-      await fetch(console.at(`orders/${id}/ship`), {
-        method: "POST",
-        headers: { ...postHeaders(console), cookie },
-        body: new URLSearchParams({ token, list }),
-      }),
-    );
+    readTable(await console.post(`orders/${id}/ship`, { list }));
   const { rows } = await get("orders?status=pending&after=100");
   const [first = "", second] = rows;
   const after = await ship(first, "status=pending&after=100");
@@ -155,20 +108,13 @@ test("a store that finds few orders in a read is asked a few times; its position
       readUnits: 2,
     };
   };
-  console = await useConsole({ store: { ...rest, orders: { ...orders, page } }, isMetered: true });
-  cookie = await signIn(console);
+  console = await useSession({ store: { ...rest, orders: { ...orders, page } }, isMetered: true });
   await fill(orders);
   const cancelled = await get("orders?status=cancelled");
   expect([calls, cancelled.rows, pagesOf(cancelled)]).toEqual([4, [], ["Next page", "Last page"]]);
   expect(cancelled.text).toContain("The next page may have some.");
   expect(cancelled.text).toContain("8 read units of DynamoDB each time");
-  const shipped = [await get("orders?status=shipped")];
-  for (
-    let next = shipped[0]?.links["Next page"];
-    next !== undefined;
-    next = shipped.at(-1)?.links["Next page"]
-  )
-    shipped.push(await get(next));
+  const shipped = await follow(console.get, await get("orders?status=shipped"), "Next page");
   expect(shipped.flatMap(({ rows }) => rows)).toEqual(IDS.filter(isShipped).reverse().map(String));
 });
 
@@ -227,8 +173,7 @@ test("an order that cannot be read is a row of its own among the others, and its
     if (isDamaged(id)) throw new DamagedOrderError(problem);
     return orders.find(id);
   };
-  console = await useConsole({ store: { ...rest, orders: { ...orders, page, find } } });
-  cookie = await signIn(console);
+  console = await useSession({ store: { ...rest, orders: { ...orders, page, find } } });
   await fill(orders);
   const first = await get("orders");
   expect(first.rows).toEqual(IDS.toReversed().slice(0, 50).map(String));

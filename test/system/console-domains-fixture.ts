@@ -32,8 +32,6 @@ export interface DomainsConsole extends OpenConsole {
   setRecords(...records: readonly string[]): void;
   /** Makes the platform have a certificate for a host. */
   issueFor(host: string): void;
-  /** Moves the console's clock. */
-  advance(ms: number): void;
 }
 
 interface Settings extends BrowserContextOptions {
@@ -59,12 +57,10 @@ export async function openDomainsConsole(
     await dns[Symbol.asyncDispose]();
     await tls[Symbol.asyncDispose]();
   });
-  let ahead = 0;
   const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
   const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
   const how = { resolver, probe, authorities: [AUTHORITIES.amazon], intervalMs: 1000 };
   const opened = await openConsole(browser, createMemoryStore(), {
-    clock: () => Date.now() + ahead,
     ...(source === "none" ? {} : { domains: { source: source(path), ...how } }),
     ...options,
   });
@@ -77,9 +73,6 @@ export async function openDomainsConsole(
     dns,
     setRecords: (...records) => dns.update([WORLD, ...records].join("\n")),
     issueFor: (host) => tls.certificates.set(host, authority.issue([host])),
-    advance(ms) {
-      ahead += ms;
-    },
   };
 }
 

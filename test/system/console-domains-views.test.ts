@@ -113,12 +113,4 @@ describeInBrowser("the views of the console's domains", (browser) => {
     expect(await findViolations(page)).toEqual([]);
     expect(readFileSync(path, "utf8")).toBe(FILE);
   });
-
-  test("without domains the page says how to start with them", async () => {
-    const { page } = await openDomainsConsole(browser(), { source: "none" });
-    const text = await page.innerText("main");
-    expect(text).toContain("store-orders console --domains domains.yaml");
-    expect(text).toContain("store-orders console --stack -");
-    expect(await findViolations(page)).toEqual([]);
-  });
 });

@@ -7,7 +7,6 @@ import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
 
 const HOST = "new.example.com";
-const MINUTE = 60_000;
 
 describeInBrowser("the console's domains in a browser", (browser) => {
   test("a domain is added by keyboard, errors are at the field, and each value of its record is copied", async () => {
@@ -42,9 +41,9 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(faults).toEqual([]);
   });
 
-  test("a record is named in the zone that DNS has, and a guess is called one", async () => {
+  test("a record is named in the zone that DNS has, a guess is called one, and an apex gets an ALIAS or ANAME record", async () => {
     const { page, dns, setRecords } = await openDomainsConsole(browser(), {
-      file: "domains:\n  primary: www.sub.example.com\n  aliases: [www.other.test-zone.com]\n",
+      file: "domains:\n  primary: www.sub.example.com\n  aliases: [www.other.test-zone.com, example.com]\n",
     });
     setRecords("sub.example.com SOA ns1.example.com");
     await page.click("th >> text=www.sub.example.com");
@@ -56,14 +55,10 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     await page.click("th >> text=www.other.test-zone.com");
     await page.waitForSelector("#record-name:text-is('www.other')");
     expect(await page.innerText("main")).toContain("test-zone.com is a guess by the public suffix list");
-  });
-
-  test("an apex domain gets an ALIAS or ANAME record", async () => {
-    const { page } = await openDomainsConsole(browser(), { file: "domains:\n  primary: example.com\n" });
-    await page.click("th >> text=example.com");
-    await page.waitForSelector("#record-type");
+    await page.click("text=All domains");
+    await page.click("th >> text=/^example.com$/");
+    await page.waitForSelector("#record-name:text-is('@')");
     expect(await page.innerText(".record")).toMatch(/ALIAS\s+or ANAME/);
-    expect(await page.innerText("#record-name")).toBe("@");
   });
 
   test("a host is verified on demand, with every reason, and then followed until it is live, without a reload", async () => {
@@ -98,23 +93,6 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(dns.queries).toHaveLength(asked);
   });
 
-  test("30 minutes without a certificate need attention, and Re-verify starts a new attempt", async () => {
-    const { page, setRecords, issueFor, advance } = await openDomainsConsole(browser());
-    setRecords(`orders.example.com CNAME ${TARGET}`);
-    await page.click('th >> text="orders.example.com"');
-    await page.click("#verification button:text-is('Verify')");
-    await page.waitForSelector(".badge:text-is('Certificate pending')");
-    advance(31 * MINUTE);
-    await page.waitForSelector(".badge:text-is('Needs attention')");
-    const todo = await page.innerText(".todo");
-    expect(todo).toContain("Does orders.example.com still verify? Now: yes.");
-    expect(todo).toContain("Do CAA records block the certificate authority? Now: no.");
-    await page.click("#verification button:text-is('Re-verify')");
-    await page.waitForSelector(".badge:text-is('Certificate pending')");
-    issueFor("orders.example.com");
-    await page.waitForSelector(".badge:text-is('Live')");
-  });
-
   test("a removal asks once, and the server stops serving the host at the next request", async () => {
     const { page, path } = await openDomainsConsole(browser());
     const hosts = watchDomainsFile(path, "pro", [], () => {});
@@ -136,27 +114,6 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(await request()).toBe(421);
     expect(readFileSync(path, "utf8")).toContain("# The hosts of the shop.");
     expect(await page.locator("tbody tr").count()).toBe(1);
-  });
-
-  test("a redirect becomes the primary after a question, because it is not verified, and the old primary an alias", async () => {
-    const { page, path } = await openDomainsConsole(browser());
-    await page.click("th >> text=www.orders");
-    await page.selectOption("#role-role", "primary");
-    await page.click("text=Change role");
-    await page.waitForSelector(
-      "#result >> text=www.orders.example.com is not verified: The record is missing.",
-    );
-    // The question stays while the page asks for itself.
-    await page.waitForTimeout(2000);
-    expect(readFileSync(path, "utf8")).toBe(FILE);
-    await page.click("text=Make it the primary anyway");
-    await page.waitForSelector("#result >> text=is now the primary");
-    expect(readFileSync(path, "utf8")).toBe(`# The hosts of the shop.
-domains:
-  primary: www.orders.example.com # printed on the bags
-  redirects: []
-  aliases: [ orders.example.com ]
-`);
   });
 
   test("another's change appears within two seconds, and a form that has not seen it writes nothing", async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
-import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore, type Store } from "../../lib/stores/memory.ts";
 import { type ConsoleFixture, useConsole } from "../support/console.ts";
 import { findProgram } from "./find-program.ts";
@@ -71,36 +70,5 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
     expect(await focused()).toBe("Revoke key");
     await page.click("button", "Revoke key");
     await hasText("has been revoked");
-  });
-
-  test("a queue of pending orders is shipped one after another, and a change by others appears", async () => {
-    const orders = createOrders({ store: store.orders });
-    for (let id = 1n; id <= 4n; id++) await orders.place({ id });
-    await open("orders?status=pending&sort=oldest");
-    for (const id of [1n, 2n]) {
-      await page.click("tbody button", "Ship");
-      await page.until(
-        `document.querySelector("tbody")?.innerText.includes("${id + 1n}") && !document.querySelector("tbody a[href$='/${id}']")`,
-      );
-      expect((await store.orders.find(id))?.status).toBe("shipped");
-    }
-    await orders.cancel(4n);
-    await page.until(
-      `!document.querySelector("tbody a[href$='/4']") && !!document.querySelector("tbody a[href$='/3']")`,
-    );
-  });
-
-  test("nothing scrolls sideways at 320 pixels", async () => {
-    await createAccounts({ store: store.accounts, environment: "test" }).create("a".repeat(32), {
-      plan: "free",
-    });
-    await page.setWidth(320);
-    for (const path of ["accounts", `accounts/${"a".repeat(32)}`, "orders"]) {
-      await open(path);
-      const width = await page.evaluate<number>(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
-      );
-      expect(width, path).toBe(0);
-    }
   });
 });

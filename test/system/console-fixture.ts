@@ -1,41 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { type Accounts, createAccounts } from "../../lib/accounts/accounts.ts";
 import type { ConsoleOptions } from "../../lib/console/server.ts";
 import { createOrders, type Orders } from "../../lib/orders/orders.ts";
-import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
-import { createDynamodbTables } from "../../lib/stores/dynamodb/provision.ts";
-import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { type ConsoleFixture, useConsole } from "../support/console.ts";
-import type { useEmulator } from "../support/dynamodb/use-emulator.ts";
-
-/** The stores that the console is tested on. */
-export const STORES = ["SQLite", "DynamoDB"] as const;
-
-let tables = 0;
-
-/** Opens an empty store for one test. */
-export async function openTestStore(
-  kind: (typeof STORES)[number],
-  { client }: Pick<ReturnType<typeof useEmulator>, "client">,
-): Promise<Store> {
-  if (kind === "DynamoDB") {
-    const prefix = `console-${tables++}`;
-    await createDynamodbTables({ prefix, client });
-    return createDynamodbStore({ prefix, client });
-  }
-  const directory = mkdtempSync(join(tmpdir(), "store-orders-console-"));
-  const store = createSqliteStore({ path: join(directory, "orders.db") });
-  onTestFinished(async () => {
-    await store.close();
-    rmSync(directory, { recursive: true });
-  });
-  return store;
-}
 
 /** A console that is open in a browser. */
 export interface OpenConsole extends ConsoleFixture {
@@ -50,12 +19,11 @@ export interface OpenConsole extends ConsoleFixture {
 export async function openConsole(
   browser: Browser,
   store: Store,
-  { isMetered = false, clock, domains, ...options }: BrowserContextOptions & Partial<ConsoleOptions> = {},
+  { isMetered = false, domains, ...options }: BrowserContextOptions & Partial<ConsoleOptions> = {},
 ): Promise<OpenConsole> {
   const fixture = await useConsole({
     store,
     isMetered,
-    ...(clock && { clock }),
     ...(domains && { domains }),
   });
   const context = await browser.newContext({

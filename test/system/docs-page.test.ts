@@ -1,13 +1,32 @@
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../lib/http/v2-preview.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
-import { findViolations } from "./accessibility.ts";
-import { describeInBrowser, runsInlineScript } from "./browser.ts";
-import { enterKey, tryOut } from "./docs-page-fixture.ts";
+import { expectAccessible, LOOKS } from "./accessibility.ts";
+import { describeInBrowser, runsInlineScript, tabTo } from "./browser.ts";
+
+/** Enters a key into the dialog of the page. */
+async function enterKey(page: Page, key: string) {
+  await page.click("button.authorize");
+  await page.fill(".auth-container input", key);
+  await page.click(".auth-btn-wrapper button[type=submit]");
+  await page.click(".auth-btn-wrapper .btn-done");
+}
+
+/** Calls an operation on the page. Returns what is shown of the response. */
+async function tryOut(page: Page, operation: string, argument: string) {
+  const block = page.locator(`[id$=${operation}]`);
+  await block.locator(".opblock-summary-control").click();
+  await block.locator(".try-out__btn").click();
+  await block.locator(".parameters input").fill(argument);
+  await block.locator(".execute").click();
+  const response = block.locator(".live-responses-table");
+  await response.waitFor();
+  return response.innerText();
+}
 
 describeInBrowser("the docs page in a browser", (browser) => {
   /** Opens the page. Records console errors and requests to other hosts. */
@@ -41,13 +60,6 @@ describeInBrowser("the docs page in a browser", (browser) => {
     return { ...shop, page, url: server.url, consoleErrors, externalRequests };
   }
 
-  test("the page loads without console errors and without requests to other hosts", async () => {
-    const { page, consoleErrors, externalRequests } = await open();
-    await page.waitForLoadState("networkidle");
-    expect(consoleErrors).toEqual([]);
-    expect(externalRequests).toEqual([]);
-  });
-
   test("an operation of another version is executed there, with its query", async () => {
     const { page, key, url, consoleErrors } = await open();
     await enterKey(page, key);
@@ -62,31 +74,29 @@ describeInBrowser("the docs page in a browser", (browser) => {
     expect(consoleErrors).toEqual([]);
   });
 
-  test.each([
-    ["light", 390],
-    ["dark", 1280],
-  ] as const)(
-    "axe finds nothing in the page, its operations and its key dialog (%s, %d pixels)",
+  test.each(LOOKS)(
+    "axe finds nothing in the page, its operations and its key dialog, and nothing scrolls sideways (%s, %d pixels)",
     async (colorScheme, width) => {
       // A button that is changing its color has another contrast for a moment.
       const reducedMotion = "reduce";
       const { page } = await open({ colorScheme, reducedMotion, viewport: { width, height: 844 } });
-      expect(await findViolations(page)).toEqual([]);
+      await expectAccessible(page, "the page");
       await page.click("[id$=cancelOrder] .opblock-summary-control");
       await page.click("[id$=cancelOrder] .try-out__btn");
       await page.fill("[id$=cancelOrder] .parameters input", "1");
       await page.click("[id$=cancelOrder] .execute");
       await page.waitForSelector(".live-responses-table");
-      expect(await findViolations(page)).toEqual([]);
+      await expectAccessible(page, "a response");
       await page.click("button.authorize");
-      expect(await findViolations(page)).toEqual([]);
+      await expectAccessible(page, "the key dialog");
     },
   );
 
-  test("operations come before the text, with their tags and paths", async () => {
-    const { page } = await open();
+  test("operations come before the text, with tags, paths and badges, and every one except the list can be tried", async () => {
+    const { page, consoleErrors, externalRequests } = await open();
+    await page.waitForLoadState("networkidle");
     const text = await page.innerText("body");
-    const parts = [
+    const headings = [
       "Operations",
       "The orders of",
       "/store/orders",
@@ -95,68 +105,59 @@ describeInBrowser("the docs page in a browser", (browser) => {
       "Limits",
       "Errors",
     ];
-    const places = parts.map((part) => text.indexOf(part));
+    const places = headings.map((heading) => text.indexOf(heading));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places).not.toContain(-1);
+    for (const [operation, badge, buttons] of [
+      ["listOrders", "beta", 0],
+      ["cancelOrder", "beta", 1],
+      ["getPet", "deprecated, removed on 2027-06-01", 1],
+    ] as const) {
+      const block = page.locator(`[id$=${operation}]`);
+      expect(await block.locator(".badge").innerText()).toBe(badge);
+      await block.locator(".opblock-summary-control").click();
+      await block.locator(".responses-wrapper").waitFor();
+      expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
+    }
+    expect(consoleErrors).toEqual([]);
+    expect(externalRequests).toEqual([]);
+    expect(await runsInlineScript(page), "an injected script").toBe(false);
+    expect(consoleErrors.join()).toContain("Content Security Policy");
   });
 
   test("with the keyboard alone, a key is entered into a password field and an operation is called", async () => {
     const { page, key } = await open();
-    const tabTo = async (selector: string) => {
-      for (let presses = 0; presses < 60; presses++) {
-        if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
-        await page.keyboard.press("Tab");
-      }
-      throw new Error(`${selector} cannot be reached with the Tab key.`);
-    };
-    await tabTo("button.authorize");
+    await tabTo(page, "button.authorize");
     await page.keyboard.press("Enter");
-    await tabTo(".auth-container input");
+    await tabTo(page, ".auth-container input");
     expect(await page.getAttribute(".auth-container input", "type")).toBe("password");
     await page.keyboard.type(key);
     await page.keyboard.press("Enter");
-    await tabTo(".btn-done");
+    await tabTo(page, ".btn-done");
     await page.keyboard.press("Enter");
-    await tabTo("[id$=cancelOrder] .opblock-summary-control");
+    await tabTo(page, "[id$=cancelOrder] .opblock-summary-control");
     await page.keyboard.press("Enter");
-    await tabTo(".try-out__btn");
+    await tabTo(page, ".try-out__btn");
     await page.keyboard.press("Enter");
-    await tabTo(".parameters input");
+    await tabTo(page, ".parameters input");
     await page.keyboard.type("404");
-    await tabTo(".execute");
+    await tabTo(page, ".execute");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".live-responses-table");
     expect(await page.innerText(".live-responses-table")).toContain("order_not_found");
   });
 
-  test("the page shows badges for deprecated and beta operations", async () => {
-    const { page } = await open();
-    expect(await page.locator("[id$=getPet] .badge").innerText()).toBe("deprecated, removed on 2027-06-01");
-    expect(await page.locator("[id$=cancelOrder] .badge").innerText()).toBe("beta");
-    expect(await page.locator("[id$=listOrders] .badge").innerText()).toBe("beta");
-  });
-
-  test("every operation except the list can be tried", async () => {
-    const { page } = await open();
-    for (const [operation, buttons] of [
-      ["listOrders", 0],
-      ["cancelOrder", 1],
-      ["getPet", 1],
-    ] as const) {
-      const block = page.locator(`[id$=${operation}]`);
-      await block.locator(".opblock-summary-control").click();
-      await block.locator(".responses-wrapper").waitFor();
-      expect(await block.locator(".try-out__btn").count(), operation).toBe(buttons);
-    }
-  });
-
-  test("a cancel shows 204 and its headers, and the key is not stored", async () => {
+  test("a cancel shows 204, its headers and its command, and the key is neither shown nor stored", async () => {
     const { page, key, store, consoleErrors, externalRequests, url } = await open();
     await enterKey(page, key);
     const response = await tryOut(page, "cancelOrder", `${MAX}`);
     expect(response).toContain("204");
     expect(response).toMatch(/x-ratelimit-limit: 60\s+x-ratelimit-remaining: 59\s+x-ratelimit-reset: \d+/);
     expect(await store.orders.find(MAX)).toMatchObject({ status: "cancelled" });
+    const command = await page.innerText("[id$=cancelOrder] .curl-command");
+    expect(command).toContain("curl -X 'DELETE'");
+    expect(command).toContain("-H 'Authorization: Bearer <API_KEY>'");
+    expect(await page.content()).not.toContain(key);
 
     const pet = await tryOut(page, "getPet", `${MAX}`);
     expect(pet).toContain(`"id":${MAX}`);
@@ -175,43 +176,11 @@ describeInBrowser("the docs page in a browser", (browser) => {
     expect(await tryOut(page, "cancelOrder", "1")).toContain("missing_api_key");
   });
 
-  test("after a call, neither the page nor the command to copy shows the key", async () => {
-    const { page, key } = await open();
-    await enterKey(page, key);
-    const response = await tryOut(page, "cancelOrder", `${MAX}`);
-    expect(response).toContain("204");
-    const command = await page.innerText("[id$=cancelOrder] .curl-command");
-    expect(command).toContain("curl -X 'DELETE'");
-    expect(command).toContain("-H 'Authorization: Bearer <API_KEY>'");
-    expect(await page.content()).not.toContain(key);
-  });
-
-  test("an invalid key shows the body of the 401", async () => {
-    const { page } = await open();
-    await enterKey(page, "so_test_shop_wrong");
-    const response = await tryOut(page, "cancelOrder", "1");
-    expect(response).toContain("401");
-    expect(response).toContain('"code": "invalid_api_key"');
-  });
-
-  test("a narrow window needs no horizontal scrolling", async () => {
-    const { page, key } = await open({ viewport: { width: 420, height: 800 } });
-    await enterKey(page, key);
-    await tryOut(page, "getPet", `${MAX}`);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(420);
-  });
-
   test("the color scheme follows the system", async () => {
     const { page } = await open({ colorScheme: "dark" });
     const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
     expect(await background()).toBe("rgb(28, 32, 34)");
     await page.emulateMedia({ colorScheme: "light" });
     await expect.poll(background).toBe("rgba(0, 0, 0, 0)");
-  });
-
-  test("an injected inline script is blocked", async () => {
-    const { page, consoleErrors } = await open();
-    expect(await runsInlineScript(page)).toBe(false);
-    expect(consoleErrors.join()).toContain("Content Security Policy");
   });
 });

@@ -15,7 +15,6 @@ export interface FirefoxPage {
   click(selector: string, text?: string): Promise<void>;
   /** Presses and releases keys. Without a window, Firefox has no focus: fields take keys, but buttons ignore them. `\uE004` is Tab, `\uE006` Enter and `\uE00C` Escape. */
   type(keys: string): Promise<void>;
-  setWidth(width: number): Promise<void>;
   /** Errors of scripts, and what the content security policy has blocked. */
   readonly faults: readonly string[];
   close(): Promise<void>;
@@ -113,7 +112,6 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
         actions: [{ type: "pointer", id: "mouse", actions: pointer }],
       });
     },
-    setWidth: (width) => send("browsingContext.setViewport", { context, viewport: { width, height: 800 } }),
     async type(keys) {
       const actions = [...keys].flatMap((value) => [
         { type: "keyDown", value },

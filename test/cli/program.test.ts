@@ -140,6 +140,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
     /'--overlap <duration>' argument '24' is invalid. Use a duration with a unit, such as 90m, 24h or 7d, or 0/,
   ],
   ["keys rotate demo.abc --overlap soon", /with a unit/],
+  ["keys rotate demo.abc --overlap 91d", /'--overlap <duration>' argument '91d' is invalid. Use at most 90d/],
   [`keys revoke ${SECRET}`, /KEY_ID: Use a key ID such as/],
   ["orders ship 9223372036854775808", /from -9223372036854775808 to 9223372036854775807/],
   ["orders place --quantity 1.5", /whole number/],
@@ -166,6 +167,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
     "serve --cors-origin https://shop.example.com/",
     /Use the origin as browsers send it: https:\/\/shop\.example\.com/,
   ],
+  ["serve --plan gold", /free, pro, business, enterprise/],
   ["serve --ban-after 0", /Use a whole number from 1 to 10000/],
   ["serve --ban-minutes 1441", /Use a whole number from 1 to 1440/],
   ["serve --port 65536", /port number from 0 to 65535/],
@@ -231,6 +233,7 @@ test("an invalid environment variable exits with 2 and is named in the error", a
       "keys issue --account demo",
       /STORE_ORDERS_ENVIRONMENT: 'prod' is invalid. Use test/,
     ],
+    [{ STORE_ORDERS_PLAN: "gold" }, "serve", /STORE_ORDERS_PLAN: 'gold' is invalid. Use one of/],
     [{ PORT: "http" }, "serve", /PORT: 'http' is invalid. Use a port number from 0 to 65535/],
     [
       { STORE_ORDERS_DATABASE: "a.db", STORE_ORDERS_DYNAMODB: "b" },

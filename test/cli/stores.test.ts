@@ -148,23 +148,6 @@ test("a URL is not the path of a SQLite database", async () => {
   expect(existsSync(pathOf("postgres:")) || existsSync(pathOf("POSTGRESQL:"))).toBe(false);
 });
 
-test("the flag selects the database, otherwise the environment variable, otherwise the default path", async () => {
-  const create = (id: string, args: readonly string[], env: Record<string, string> = {}) =>
-    cli.run([...args, "accounts", "create", id, "--plan", "free"], { env });
-  await create("plain", []);
-  await create("variable", [], { STORE_ORDERS_DATABASE: "variable.db" });
-  await create("flag", ["--database", "flag.db"], { STORE_ORDERS_DATABASE: "variable.db" });
-  await create("over", ["--database", "flag.db"], { STORE_ORDERS_DYNAMODB: "orders" });
-  await create("empty", [], { STORE_ORDERS_DATABASE: "" });
-
-  const names = async (...args: string[]) =>
-    (await cli.json<{ account: string }[]>("accounts", "list", ...args)).map(({ account }) => account);
-  expect(await names()).toEqual(["empty", "plain"]);
-  expect(await names("--database", "variable.db")).toEqual(["variable"]);
-  expect(await names("--database", "flag.db")).toEqual(["flag", "over"]);
-  expect(existsSync(pathOf(".data/store-orders.db"))).toBe(true);
-});
-
 test("only commands that add data create a missing database; the others exit with 2", async () => {
   const commands = [
     "accounts list",
@@ -214,29 +197,6 @@ test("every command exits with 3 if the store cannot be reached", async () => {
     }),
   );
   expect(readFileSync(pathOf("corrupt.db"), "utf8")).toMatch(/^This text is not a database/);
-});
-
-const noProc = process.platform === "linux" ? undefined : "only Linux has /proc";
-
-test.skipIf(skipsBecause("a folder that cannot be created", noProc))(
-  "a path below a folder in which none can be created is reported at once, with that folder",
-  async () => {
-    const create = "accounts create acme --plan free --database /proc/none/below/orders.db";
-    expect(await cli.run(create.split(" "))).toMatchObject({
-      status: 3,
-      stderr: expect.stringMatching(/cannot be opened\. \(ENOENT: .*mkdir '\/proc\/none'\)/),
-    });
-  },
-);
-
-test("a database with a newer schema version exits with 2", async () => {
-  await createSqliteStore({ path: pathOf("newer.db") }).close();
-  const db = new DatabaseSync(pathOf("newer.db"));
-  db.exec("PRAGMA user_version = 99");
-  db.close();
-  const { status, stderr } = await cli.run(["orders", "export", "--database", "newer.db"]);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(/schema version 99; .* Upgrade store-orders/);
 });
 
 test.skipIf(skipsBecause("a database of another user", notRoot))(

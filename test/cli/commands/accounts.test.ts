@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLine } from "../../support/command-line.ts";
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
@@ -21,11 +21,7 @@ interface Issued {
 
 interface ListedKey {
   readonly keyId: string;
-  readonly state: string;
-  readonly bannedUntil: string | null;
   readonly expires: string | null;
-  readonly revoked: string | null;
-  readonly successorId: string | null;
 }
 
 /** Sends requests with a key to a handler on the same database; returns the status of the last response. */
@@ -145,37 +141,6 @@ test("a key is issued, banned, unbanned, rotated and revoked, and its secret is 
   expect(outputs.map(({ stdout }) => stdout).join()).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("a 21st active key is an error", async () => {
-  await cli.json("accounts", "create", "many", "--plan", "free");
-  const store = createSqliteStore({ path: database });
-  const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  for (let count = 1; count <= 19; count++) await accounts.issueKey("many");
-  await store.close();
-  const issue = () => cli.run(["keys", "issue", "--account", "many", "--json"]);
-  expect((await issue()).status).toBe(0);
-  const rejected = await issue();
-  expect(rejected).toMatchObject({ status: 1, stdout: "" });
-  expect(rejected.stderr).toContain("already has 20 active keys. Revoke one first");
-});
-
-test("an overlap of more than 90 days exits with 2 and changes nothing", async () => {
-  await cli.json("accounts", "create", "umbrella", "--plan", "free");
-  const { keyId } = await cli.json<Issued>("keys", "issue", "--account", "umbrella");
-  for (const overlap of ["91d", "1000000y"]) {
-    expect(await cli.run(["keys", "rotate", keyId, "--overlap", overlap])).toEqual({
-      status: 2,
-      stdout: "",
-      stderr: expect.stringMatching(
-        new RegExp(
-          `^error: option '--overlap <duration>' argument '${overlap}' is invalid. Use at most 90d.`,
-        ),
-      ),
-    });
-  }
-  expect(await cli.json("keys", "list", "--account", "umbrella")).toHaveLength(1);
-  expect((await cli.run(["keys", "rotate", keyId, "--overlap", "90d"])).status).toBe(0);
-});
-
 test("accounts and keys are listed and revoked although a key has an expiry that no date can represent", async () => {
   const database = ["--database", "out-of-range.db"];
   await cli.json("accounts", "create", "hooli", "--plan", "free", ...database);
@@ -192,23 +157,10 @@ test("accounts and keys are listed and revoked although a key has an expiry that
 const other = createCommandLine({ shareProcess: true });
 afterAll(() => other[Symbol.dispose]());
 
-interface ShownWindow {
-  readonly limit: number;
-  readonly used: number;
-  readonly remaining: number;
-  readonly resets: string;
-}
-
+type ShownWindow = Readonly<Record<"limit" | "used" | "remaining", number>> & { readonly resets: string };
 interface ShownAccount {
-  readonly account: string;
-  readonly plan: string;
   readonly minute: ShownWindow;
   readonly day: ShownWindow;
-  readonly keys: readonly {
-    readonly keyId: string;
-    readonly state: string;
-    readonly bannedUntil: string | null;
-  }[];
 }
 
 let keyId = "";
@@ -289,25 +241,6 @@ test("accounts reset sets the counters to zero, and leaves bans and other accoun
   expect(await other.json("accounts", "show", "acme")).toMatchObject({ day: { used: 0 } });
 });
 
-test("a ban that a clock nine years ahead wrote is not shown, because requests are served", async () => {
-  const store = createSqliteStore({ path: join(other.directory, "ahead.db") });
-  const accounts = createAccounts({ store: store.accounts, environment: "test" });
-  await accounts.create("ahead", { plan: "free" });
-  const issued = await accounts.issueKey("ahead");
-  const key = (issued.ok && parseKey(issued.key)) || expect.fail();
-  const nineYears = 9 * 365 * 86_400_000;
-  for (let request = 0; request < 90; request++) await store.accounts.admit(key, Date.now() + nineYears);
-  expect((await store.accounts.find("ahead"))?.rejections).not.toEqual({});
-  expect(await store.accounts.admit(key, Date.now())).toMatchObject({ ok: true });
-  await store.close();
-  const json = async (...args: string[]) => other.json<object>(...args, "--database", "ahead.db");
-  const active = { state: "active", bannedUntil: null };
-  expect(await json("keys", "list")).toMatchObject([active]);
-  expect(await json("keys", "list", "--state", "banned")).toEqual([]);
-  expect(await json("accounts", "show", "ahead")).toMatchObject({ keys: [active] });
-  expect(await json("accounts", "list", "--usage")).toMatchObject([{ bannedKeys: 0 }]);
-});
-
 test("an account that does not exist exits with 1", async () => {
   for (const args of ["accounts show", "accounts reset", "keys list --account"]) {
     expect(await other.run([...args.split(" "), "nobody"])).toEqual({
@@ -346,15 +279,13 @@ test("an account can have a plan of a file, which a server with that file admits
     [{ STORE_ORDERS_PLANS: "plans.yaml" }, 200],
     [{}, 401],
   ] as const) {
-    const server = other.spawn(["serve", "--port", "0", "--database", "plans.db"], { env });
-    const [, url] = /(http:\S+\/v1)/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-    const list = await fetch(`${url}/store/orders`, { headers: { authorization: `Bearer ${key}` } });
+    const { url, stop } = await other.serve(["--database", "plans.db"], { env });
+    const list = await fetch(`${url}/v1/store/orders`, { headers: { authorization: `Bearer ${key}` } });
     expect([list.status, list.headers.get("x-ratelimit-limit")]).toEqual([
       status,
       status === 200 ? "30" : "60",
     ]);
-    server.kill("SIGTERM");
-    await waitForExit(server);
+    await stop();
   }
   const usage = JSON.parse((await run("accounts", "list", "--usage", ...plans)).stdout);
   expect(usage).toMatchObject([
@@ -363,37 +294,18 @@ test("an account can have a plan of a file, which a server with that file admits
   ]);
 });
 
-test("a plans file that is not valid exits with 2, and changes nothing", async () => {
-  writeFileSync(join(other.directory, "wrong.yaml"), "starter: 5");
-  const args = [
-    "accounts",
-    "create",
-    "c",
-    "--plan",
-    "free",
-    "--plans",
-    "wrong.yaml",
-    "--database",
-    "wrong.db",
-  ];
-  const { status, stderr } = await other.run(args);
-  expect([status, stderr]).toEqual([2, expect.stringContaining("wrong.yaml: starter: '5': Give perMinute")]);
-  expect(existsSync(join(other.directory, "wrong.db"))).toBe(false);
-});
-
 test("accounts delete asks for the ID, and its keys stop at the next request of a running server", async () => {
   const run = (args: string, input = "") =>
     other.run([...args.split(" "), "--database", "gone.db"], { input });
   for (const id of ["a", "b"]) await run(`accounts create ${id} --plan free`);
   const keyOf = async (id: string) => JSON.parse((await run(`keys issue --account ${id} --json`)).stdout).key;
   const keys = [await keyOf("a"), await keyOf("b")];
-  const server = other.spawn(["serve", "--port", "0", "--database", "gone.db"]);
-  const [, url] = /(http:\S+\/v1)/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+  const { url, stop } = await other.serve(["--database", "gone.db"]);
   const statuses = () =>
     Promise.all(
       keys.map(async (key) => {
         const headers = { authorization: `Bearer ${key}` };
-        return (await fetch(`${url}/store/orders`, { headers })).status;
+        return (await fetch(`${url}/v1/store/orders`, { headers })).status;
       }),
     );
   expect(await statuses()).toEqual([200, 200]);
@@ -408,6 +320,5 @@ test("accounts delete asks for the ID, and its keys stop at the next request of 
   expect(await run("accounts delete b --yes")).toMatchObject({ status: 0, stderr: "" });
   expect(await statuses()).toEqual([401, 401]);
   expect(await run("accounts delete b")).toMatchObject({ status: 1, stdout: "" });
-  server.kill("SIGTERM");
-  await waitForExit(server);
+  await stop();
 });

@@ -59,22 +59,14 @@ test.skipIf(skipsBecause("the console on a full disk", reasonToSkip()))(
   },
 );
 
-test("console --json prints the link as JSON", async () => {
-  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "json.db"]);
-  const child = cli.spawn(["console", "--database", "json.db", "--json"]);
-  const { link, database } = JSON.parse(await waitForOutput(child, /\n/));
-  expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
-  expect(database).toBe("json.db");
-  child.kill("SIGKILL");
-});
-
-test("console offers the plans of --plans", async () => {
+test("console offers the plans of --plans, and --json prints its link as JSON", async () => {
   writeFileSync(join(cli.directory, "plans.yaml"), "starter: { perMinute: 30, perDay: 500 }");
   const store = ["--database", "plans.db", "--plans", "plans.yaml"];
   await cli.run(["accounts", "create", "acme", "--plan", "starter", ...store]);
-  const child = cli.spawn(["console", ...store]);
-  const [, base = "", token = ""] =
-    /^Console +(\S+)\/start#(\S+)\n/.exec(await waitForOutput(child, /Ctrl-C.*\n/)) ?? [];
+  const child = cli.spawn(["console", "--json", ...store]);
+  const { link, database } = JSON.parse(await waitForOutput(child, /\n/));
+  expect(database).toBe("plans.db");
+  const [, base = "", token = ""] = /^(http:\/\/127\.0\.0\.1:\S+)\/start#(\S+)$/.exec(link) ?? [];
   const headers = { "content-type": "application/x-www-form-urlencoded", origin: new URL(base).origin };
   const started = await fetch(`${base}/session`, {
     method: "POST",

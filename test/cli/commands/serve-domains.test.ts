@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { watchDomainsFile } from "../../../lib/cli/commands/serve.ts";
 import { routeHost } from "../../../lib/domains/routing.ts";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLine } from "../../support/command-line.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 
 const cli = createCommandLine({ shareProcess: true });
@@ -27,9 +27,7 @@ const createGet =
 test("serve --domains routes by Host, and a change of the file takes effect at the next request", async () => {
   const file = join(cli.directory, "served.yaml");
   writeFileSync(file, DOMAINS_FILE);
-  const server = cli.spawn(["serve", "--port", "0", "--domains", "served.yaml", "--plan", "pro"]);
-  const log = waitForExit(server);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+  const { url, stop } = await cli.serve(["--domains", "served.yaml", "--plan", "pro"]);
   const get = createGet(url);
   const location = "https://orders.example.com/v1/store/orders?a=1&b=%2F";
   expect(await get("orders.example.com")).toEqual([401, undefined]);
@@ -50,8 +48,7 @@ test("serve --domains routes by Host, and a change of the file takes effect at t
   renameSync(`${file}.new`, file);
   expect(await get("orders.example.com")).toEqual([421, undefined]);
   expect(await get("localhost")).toEqual([401, undefined]);
-  server.kill("SIGTERM");
-  const { status, stderr } = await log;
+  const { status, stderr } = await stop();
   expect(status).toBe(0);
   expect(stderr).toContain("served.yaml has changed and is now in effect.");
   expect(stderr).toContain(
@@ -61,24 +58,23 @@ test("serve --domains routes by Host, and a change of the file takes effect at t
 
 test("serve --platform-host serves further names, and /domains/ask answers 200 exactly for the mapping", async () => {
   const names = ["--platform-host", "orders-api", "--platform-host", "orders_api", "host.docker.internal"];
-  const serve = ["serve", "--port", "0", "--metrics", "0", "--domains", "domains.yaml", "--plan", "pro"];
-  const server = cli.spawn([...serve, ...names]);
-  const exit = waitForExit(server);
-  const output = await waitForOutput(server, /^metrics.*\n/m);
-  const get = createGet(/(http:\S+)\/v1/.exec(output)?.[1] ?? "");
+  const { url, message, stop } = await cli.serve(
+    ["--metrics", "0", "--domains", "domains.yaml", "--plan", "pro", ...names],
+    { pattern: /^metrics.*\n/m },
+  );
+  const get = createGet(url);
   for (const host of ["orders-api", "ORDERS-API:8787", "orders_api", "host.docker.internal:80"]) {
     expect(await get(host)).toEqual([401, undefined]);
   }
   expect(await get("orders-db")).toEqual([421, undefined]);
-  const ask = new URL("/domains/ask", /^metrics\s+(\S+)/m.exec(output)?.[1]);
+  const ask = new URL("/domains/ask", /^metrics\s+(\S+)/m.exec(message)?.[1]);
   const answers = async (domain: string) =>
     (await fetch(`${ask}?domain=${encodeURIComponent(domain)}`)).status;
   for (const host of ["orders.example.com", "WWW.orders.example.com."]) expect(await answers(host)).toBe(200);
   const others = ["orders-api", "localhost", "127.0.0.1", "example.com", "", "orders.example.com/x", "*"];
   for (const host of others) expect(await answers(host)).toBe(404);
   expect((await fetch(ask)).status).toBe(404);
-  server.kill("SIGTERM");
-  expect((await exit).status).toBe(0);
+  expect((await stop()).status).toBe(0);
 });
 
 test.each([
@@ -106,30 +102,17 @@ test.each([
   expect(stderr).toContain("domains: Custom domains need the plan 'pro' or above, but the plan is 'free'.");
 });
 
-test("serve with an unknown plan exits with 2", async () => {
-  const flag = await cli.run(["serve", "--plan", "gold"]);
-  expect([flag.status, flag.stderr]).toEqual([2, expect.stringContaining("free, pro, business, enterprise")]);
-  const variable = await cli.run(["serve"], { env: { STORE_ORDERS_PLAN: "gold" } });
-  expect([variable.status, variable.stderr]).toEqual([
-    2,
-    expect.stringContaining("STORE_ORDERS_PLAN: 'gold' is invalid. Use one of"),
-  ]);
-});
-
 test("serve --domains on the plan free serves only its own names if the file has no domains", async () => {
   const file = join(cli.directory, "empty.yaml");
   writeFileSync(file, "domains: {}");
-  const server = cli.spawn(["serve", "--port", "0", "--domains", "empty.yaml"]);
-  const exit = waitForExit(server);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
+  const { url, stop } = await cli.serve(["--domains", "empty.yaml"]);
   const get = createGet(url);
   expect(await get("localhost")).toEqual([401, undefined]);
   expect(await get("orders.example.com")).toEqual([421, undefined]);
   writeFileSync(`${file}.new`, DOMAINS_FILE);
   renameSync(`${file}.new`, file);
   expect(await get("orders.example.com")).toEqual([421, undefined]);
-  server.kill("SIGTERM");
-  expect((await exit).stderr).toContain(
+  expect((await stop()).stderr).toContain(
     "empty.yaml has changed and is invalid; keeping the previous configuration",
   );
 });

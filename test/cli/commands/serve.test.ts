@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -54,17 +53,14 @@ test("serve --webhook sends every change, also one of the command line, with a s
   writeFileSync(join(cli.directory, "secrets"), `${secret}\n`);
   const database = ["--database", "webhook.db"];
   const flags = ["--webhook", url, "--webhook-secret-file", "secrets"];
-  const server = cli.spawn(["serve", "--port", "0", ...database, ...flags]);
-  await waitForOutput(server, /^database.*\n/m);
+  const { stop } = await cli.serve([...database, ...flags]);
   const store = createSqliteStore({ path: join(cli.directory, "webhook.db") });
   await expect.poll(() => store.outbox?.isOn(), { timeout: 10_000 }).toBe(true);
   await store.close();
   await cli.run(["orders", "place", "--id", "7", ...database]);
   await cli.run(["orders", "cancel", "7", ...database]);
   await expect.poll(() => [...types], { timeout: 10_000 }).toEqual(["order.place", "order.cancel"]);
-  const end = waitForExit(server);
-  server.kill("SIGTERM");
-  expect(await end).toMatchObject({ status: 0 });
+  expect(await stop()).toMatchObject({ status: 0 });
   receiver.close();
 });
 
@@ -87,12 +83,10 @@ test.each([
 });
 
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
-  const serve = ["serve", "--demo", "--port", "0", "--database", "demo.db"];
-  const first = cli.spawn(serve);
-  const message = await waitForOutput(first, /^try.*\n/m);
-  const [, url, key = ""] = START_MESSAGE.exec(message) ?? [];
+  const demo = ["--demo", "--database", "demo.db"];
+  const { url, message, stop } = await cli.serve(demo, { pattern: /^try.*\n/m });
+  const [, , key = ""] = START_MESSAGE.exec(message) ?? [];
   expect(message).toMatch(START_MESSAGE);
-  const log = waitForExit(first);
   const headers = { authorization: `Bearer ${key}` };
   const list = await fetch(`${url}/v1/store/orders`, { headers });
   const orders = (await list.json()) as { id: number }[];
@@ -101,8 +95,7 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   expect((await Promise.all([1001, 1003, 1005, 7].map(cancel))).map(({ status }) => status)).toEqual([
     204, 409, 409, 404,
   ]);
-  first.kill("SIGTERM");
-  const { status, stderr } = await log;
+  const { status, stderr } = await stop();
   expect(status).toBe(0);
   const lines = stderr
     .trimEnd()
@@ -133,12 +126,10 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   expect(stderr).not.toContain(key);
 
   const before = await cli.run(["orders", "export", "--database", "demo.db"]);
-  const second = cli.spawn(serve);
-  const again = await waitForOutput(second, /^database.*\n/m);
-  expect(again).toMatch(/^Store Orders {3}\S+\ndocs {11}\S+\ndatabase {7}demo\.db\n$/);
-  second.kill("SIGINT");
-  const rest = await waitForExit(second);
-  expect(rest).toMatchObject({ status: 0, stdout: "" });
+  const second = await cli.serve(demo);
+  expect(second.message).toMatch(/^Store Orders {3}\S+\ndocs {11}\S+\ndatabase {7}demo\.db\n$/);
+  const rest = await second.stop("SIGINT");
+  expect(rest).toMatchObject({ status: 0, stdout: second.message });
   const [, notice = ""] = rest.stderr.split("\n");
   const [, printed = ""] =
     /^The database has data already.*run:\n {2}(.*)$/.exec(JSON.parse(notice).message) ?? [];
@@ -160,10 +151,8 @@ test("serve --existing serves a database that exists, and exits with an error in
   expect(readFileSync(join(cli.directory, "empty.db"), "utf8")).toBe("");
 
   await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "mounted.db"]);
-  const server = cli.spawn(["serve", "--existing", "--port", "0", "--database", "mounted.db"]);
-  await waitForOutput(server, /^database.*\n/m);
-  server.kill("SIGTERM");
-  const { status, stderr } = await waitForExit(server);
+  const { stop } = await cli.serve(["--existing", "--database", "mounted.db"]);
+  const { status, stderr } = await stop();
   expect(status).toBe(0);
   expect(stderr).not.toContain('"level":"warn"');
 });
@@ -215,10 +204,9 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
 test("serve --demo does not change a database that has orders but no account", async () => {
   const store = ["--database", "orders.db"];
   await cli.json("orders", "place", "--id", "1", ...store);
-  const server = cli.spawn(["serve", "--demo", "--port", "0", ...store]);
-  expect(await waitForOutput(server, /^database.*\n/m)).not.toContain("key");
-  server.kill("SIGTERM");
-  expect((await waitForExit(server)).status).toBe(0);
+  const { message, stop } = await cli.serve(["--demo", ...store]);
+  expect(message).not.toContain("key");
+  expect((await stop()).status).toBe(0);
   expect(await cli.json("accounts", "list", ...store)).toEqual([]);
   expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
 });
@@ -271,16 +259,10 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
 
 /** A demo server with flags. */
 async function serve(database: string, ...flags: readonly string[]) {
-  const process = cli.spawn(["serve", "--demo", "--json", "--port", "0", "--database", database, ...flags]);
-  process.stderr.resume();
-  const { url, docs, key } = JSON.parse(await waitForOutput(process, /\}\s*$/)) as Record<string, string>;
-  const headers = { authorization: `Bearer ${key}` };
-  const exit = waitForExit(process);
-  const stop = () => {
-    process.kill("SIGTERM");
-    return exit;
-  };
-  return { url: url ?? "", docs: docs ?? "", headers, stop };
+  const args = ["--demo", "--json", "--database", database, ...flags];
+  const { message, stop } = await cli.serve(args, { pattern: /\}\s*$/ });
+  const { url = "", docs = "", key } = JSON.parse(message) as Record<string, string>;
+  return { url, docs, headers: { authorization: `Bearer ${key}` }, stop };
 }
 
 test("serve --base-path serves everything below the path, and the document names the servers of --server", async () => {
@@ -339,23 +321,11 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban"
 });
 
 test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {
-  const child = cli.spawn(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
-  const stopping = setTimeout(() => child.kill("SIGTERM"), 5_000);
-  const { status, stdout, stderr } = await waitForExit(child);
-  clearTimeout(stopping);
-  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-  expect(stderr).toBe(
+  const { status, stderr } = await cli.run(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
+  expect([status, stderr]).toEqual([
+    2,
     "error: --host: The host is empty. Use 127.0.0.1 for this machine only, or 0.0.0.0 for every address of it.\n",
-  );
-});
-
-test("openapi prints no example host, and the given servers", async () => {
-  const text = (await cli.run(["openapi"])).stdout;
-  expect(JSON.parse(text).servers).toEqual([{ url: "./v1", description: "This server" }]);
-  expect(text).not.toMatch(/example\.(?:com|org|net)/);
-  const servers = ["https://a.example/v1", "https://b.example/v1"];
-  const { stdout } = await cli.run(["openapi", "--server", ...servers]);
-  expect(JSON.parse(stdout).servers).toEqual(servers.map((url) => ({ url })));
+  ]);
 });
 
 describe("a signal", () => {
@@ -378,16 +348,18 @@ describe("a signal", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "%s completes the request in flight, accepts no new one, and exits with 0",
     async (signal) => {
-      const server = cli.spawn(["serve", "--port", "0", "--database", "long.db"]);
-      const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
-      const exit = waitForExit(server);
+      const { url, stop } = await cli.serve(["--database", "long.db"]);
       const { hostname, port } = new URL(url);
       const socket = connect(Number(port), hostname);
       socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
       await once(socket, "readable");
-      server.kill(signal);
-      await sleep(200);
-      await expect(fetch(`${url}/v1/store/orders`)).rejects.toThrow();
+      const exit = stop(signal);
+      const isRefused = () =>
+        new Promise((resolve) => {
+          const another = connect(Number(port), hostname, () => resolve(false));
+          another.once("error", () => resolve(true)).once("connect", () => another.destroy());
+        });
+      await expect.poll(isRefused).toBe(true);
 
       let response = "";
       for await (const chunk of socket) response += chunk;

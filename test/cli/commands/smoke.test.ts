@@ -30,11 +30,26 @@ async function smoke(baseUrl: string, key: string, ...args: readonly string[]) {
   return { status, stderr, report, failed };
 }
 
-const withHeaders = (response: Response, change: (headers: Headers) => void) => {
+const withHeader = (response: Response, name: string, value?: string) => {
   const headers = new Headers(response.headers);
-  change(headers);
+  if (value === undefined) headers.delete(name);
+  else headers.set(name, value);
   return new Response(response.body, { status: response.status, headers });
 };
+/** Sets a header of every response, or removes it. */
+const header =
+  (name: string, value?: string): Break =>
+  (response) =>
+    withHeader(response, name, value);
+/** Breaks the response to a list with a key. */
+const list =
+  (breakResponse: (response: Response) => Response | Promise<Response>): Break =>
+  (response, { method, url, headers }) => {
+    const isList = method === "GET" && url.endsWith("/orders");
+    return isList && /^Bearer so_/.test(headers.get("authorization") ?? "")
+      ? breakResponse(response)
+      : response;
+  };
 
 test("a service that works passes every check, and the named order is cancelled", async () => {
   await using service = await startService();
@@ -58,70 +73,40 @@ test("without an order nothing is cancelled, and the result is a table for peopl
 });
 
 describe("a broken service exits with 1 and names the check and the problem:", () => {
-  const isList = ({ method, url, headers }: Request) =>
-    method === "GET" &&
-    url.endsWith("/orders") &&
-    headers.get("authorization")?.startsWith("Bearer so_") === true;
-
   test.each<[string, Break, string, RegExp]>([
     [
       "a list that ends early",
-      async (response, request) =>
-        isList(request) ? new Response((await response.text()).slice(0, -1), response) : response,
+      list(async (response) => new Response((await response.text()).slice(0, -1), response)),
       "list",
       /ends before the end/,
     ],
     [
       "a list that is a page of a proxy",
-      (response, request) =>
-        isList(request)
-          ? withHeaders(new Response("<html>"), (headers) => headers.set("content-type", "text/html"))
-          : response,
+      list(() => withHeader(new Response("<html>"), "content-type", "text/html")),
       "list",
       /content-type is "text\/html"/,
     ],
     [
       "a redirect",
-      (response, request) =>
-        isList(request) ? Response.redirect("https://login.example.com/", 302) : response,
+      list(() => Response.redirect("https://login.example.com/", 302)),
       "list",
       /status is 302 to https:\/\/login/,
     ],
-    [
-      "a missing rate-limit header",
-      (response) => withHeaders(response, (headers) => headers.delete("x-ratelimit-reset")),
-      "headers",
-      /x-ratelimit-reset is missing/,
-    ],
+    ["a missing header", header("x-ratelimit-reset"), "headers", /x-ratelimit-reset is missing/],
     [
       "more requests left than the limit",
-      (response) => withHeaders(response, (headers) => headers.set("x-ratelimit-remaining", "61")),
+      header("x-ratelimit-remaining", "61"),
       "headers",
       /61, above X-RateLimit-Limit, 60/,
     ],
-    [
-      "a cacheable list",
-      (response) => withHeaders(response, (headers) => headers.set("cache-control", "public")),
-      "headers",
-      /cache-control is "public"/,
-    ],
-    [
-      "requests that are not counted",
-      (response) => withHeaders(response, (headers) => headers.set("x-ratelimit-remaining", "59")),
-      "limits",
-      /was not counted/,
-    ],
+    ["a cacheable list", header("cache-control", "public"), "headers", /cache-control is "public"/],
+    ["requests that are not counted", header("x-ratelimit-remaining", "59"), "limits", /was not counted/],
+    ["a 401 without a challenge", header("www-authenticate"), "no key", /WWW-Authenticate/],
     [
       "access without a key",
       (response, { headers }) => (headers.has("authorization") ? response : new Response("[]")),
       "no key",
       /status is 200, expected 401/,
-    ],
-    [
-      "a 401 without a challenge",
-      (response) => withHeaders(response, (headers) => headers.delete("www-authenticate")),
-      "no key",
-      /WWW-Authenticate/,
     ],
     [
       "access with any key",

@@ -1,6 +1,6 @@
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLine } from "../../support/command-line.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
 const cli = createCommandLine();
@@ -32,11 +32,8 @@ test("accounts, keys, orders and serve work on DynamoDB tables that the command 
     expect((await run("orders", "place", "--id", id)).status).toBe(0);
   expect((await run("orders", "ship", "3")).status).toBe(0);
 
-  const server = cli.spawn(["serve", "--port", "0"], { env: awsEnvironment() });
-  const log = waitForExit(server);
-  const message = await waitForOutput(server, /^database.*\n/m);
+  const { url, message, stop } = await cli.serve([], { env: awsEnvironment() });
   expect(message).toMatch(/^database {7}DynamoDB, dev-orders and dev-accounts$/m);
-  const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
   const headers = { authorization: `Bearer ${key}` };
   expect(await (await fetch(`${url}/v1/store/orders`, { headers })).text()).toMatch(
     /^\[\{"id":-5\},\{"id":3,"shipDate":"[^"]+"\},\{"id":9223372036854775807\}\]$/,
@@ -47,8 +44,7 @@ test("accounts, keys, orders and serve work on DynamoDB tables that the command 
   ]);
   expect((await run("keys", "revoke", keyId)).status).toBe(0);
   expect((await fetch(`${url}/v1/store/orders`, { headers })).status).toBe(401);
-  server.kill("SIGTERM");
-  expect((await log).status).toBe(0);
+  expect((await stop()).status).toBe(0);
 
   expect((await run("orders", "export")).stdout.split("\n")).toHaveLength(4);
   expect((await run("tables", "delete")).status, "--yes is required").toBe(2);

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../lib/core/time.ts";
 import { type Emulator, startEmulator } from "../support/dynamodb/emulator.ts";
 import type { Fault } from "../support/dynamodb/fault-responses.ts";
 import type { ProxiedRequest } from "../support/dynamodb/proxy.ts";
 import { startProxiedService } from "./dynamodb/fixture.ts";
-import { PER_MINUTE } from "./mixed-requests.ts";
+import { reconcile, runMixedRequests } from "./mixed-requests.ts";
 import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
-import { reportFigures } from "./run.ts";
-
-/** The timeout of a store call. A request makes two of them. */
+import { createRandom, reportFigures, type SeededRandom } from "./run.ts";
 
 const NOT_EXECUTED: readonly Fault[] = ["throttle", "error", "garble", "cut", "hang"];
 const RESPONSE_LOST: readonly Fault[] = ["lose", "tear", "withhold"];
@@ -25,7 +22,28 @@ afterAll(async () => {
   });
 });
 
-const isWrite = ({ operation }: ProxiedRequest) => operation === "UpdateItem";
+/** How many of a thousand requests have each fault. Every other query returns a short page, which is not a failure. */
+const RATES: readonly (readonly [Fault, number])[] = [
+  ["throttle", 30],
+  ["error", 20],
+  ["garble", 3],
+  ["cut", 20],
+  ["lose", 40],
+  ["tear", 20],
+  ["hang", 3],
+  ["withhold", 3],
+];
+
+function chooseFault(random: SeededRandom): (request: ProxiedRequest) => Fault {
+  return ({ operation }) => {
+    let drawn = random.int(0, 999);
+    for (const [fault, rate] of RATES) {
+      drawn -= rate;
+      if (drawn < 0) return fault;
+    }
+    return /Query|Scan/.test(operation) ? "shorten" : "pass";
+  };
+}
 
 describe.concurrent("a fault of DynamoDB", () => {
   test.each([...NOT_EXECUTED, ...RESPONSE_LOST])(
@@ -59,19 +77,6 @@ describe.concurrent("a fault of DynamoDB", () => {
     },
   );
 
-  test("a fault after admission causes a 503 with the remaining quota of the account", async () => {
-    await using service = await startProxiedService(emulator, 10);
-    let remaining = PER_MINUTE;
-    for (const fault of ["throttle", "garble", "garble"] as const) {
-      service.proxy.chooseFault = ({ table }) => (table.endsWith("orders") ? fault : "pass");
-      for (const response of [await service.send("DELETE", orderAt(1)), await service.send("GET", LIST)]) {
-        expectUnavailable(response);
-        expect(response.headers.get("x-ratelimit-remaining")).toBe(`${--remaining}`);
-      }
-    }
-    expect((await service.direct.orders.find(1n))?.status).toBe("pending");
-  });
-
   test("a fault in hundreds of concurrent requests does not delay later requests", async () => {
     const width = 300;
     await using service = await startProxiedService(emulator, 10);
@@ -84,71 +89,9 @@ describe.concurrent("a fault of DynamoDB", () => {
     expect((await retryWhileUnavailable(() => service.send("DELETE", orderAt(1)))).status).toBe(204);
     expect((await service.direct.accounts.find("shop"))?.usage.minute.count).toBe(1);
   });
-});
 
-describe.concurrent("a lost response to a successful write", () => {
-  test.each(RESPONSE_LOST)(
-    "'%s' leaves the request counted once, and its cancel succeeds with 204",
-    async (fault) => {
-      await using service = await startProxiedService(emulator, 10);
-      // Starts the minute window: three timeouts in a row would exceed the request's timeout.
-      expect((await service.send("DELETE", orderAt(2))).status).toBe(204);
-      service.proxy.chooseFault = (request) => (isWrite(request) && request.attempt === 1 ? fault : "pass");
-      expect((await service.send("DELETE", orderAt(1))).status).toBe(204);
-      expect((await service.send("DELETE", orderAt(1))).status).toBe(409);
-      const counted = (await service.direct.accounts.find("shop"))?.usage.minute.count;
-      const writes = service.proxy.writes.get(`${service.prefix}-accounts`);
-      expect(writes?.unanswered).toBeGreaterThan(0);
-      expect(counted).toBe(3);
-    },
-  );
-
-  test("at every attempt causes a 503, and a repeated cancel gets 409", async () => {
-    await using service = await startProxiedService(emulator, 10);
-    service.proxy.chooseFault = (request) =>
-      isWrite(request) && request.table.endsWith("orders") ? "lose" : "pass";
-    expectUnavailable(await service.send("DELETE", orderAt(1)));
-    service.proxy.chooseFault = () => "pass";
-    expect((await service.send("DELETE", orderAt(1))).status).toBe(409);
-    expect((await service.direct.accounts.find("shop"))?.usage.minute.count).toBe(2);
-  });
-});
-
-test("a lost response to a rejection neither delays a ban nor triggers it early", async () => {
-  await using service = await startProxiedService(emulator, 1);
-  const { store, direct, key, proxy } = service;
-  const at = Date.UTC(2026, 10, 20, 12);
-  await direct.accounts.update("shop", ({ id, keys }) => ({ ok: true, account: { id, keys, plan: "free" } }));
-  for (let request = 0; request < 60; request++) await direct.accounts.admit(key, at);
-  let rejections = 0;
-  proxy.chooseFault = (request) =>
-    isWrite(request) && rejections % 3 === 0 && request.attempt === 1 ? "lose" : "pass";
-  for (;;) {
-    const result = await store.accounts.admit(key, at);
-    expect(result.ok).toBe(false);
-    if (!result.ok && result.code === "api_key_banned") break;
-    rejections++;
-  }
-  const { unanswered } = proxy.writes.get(`${service.prefix}-accounts`) ?? { unanswered: 0 };
-  expect(unanswered).toBeGreaterThan(0);
-  expect(rejections).toBe(20);
-});
-
-describe.concurrent("a list", () => {
-  const ORDERS = 2_500;
-  const ALL = Array.from({ length: ORDERS }, (_, id) => id);
-
-  test("a list is complete if DynamoDB returns short and empty pages", async () => {
-    await using service = await startProxiedService(emulator, 300);
-    service.proxy.chooseFault = ({ operation }) => (/Query|Scan/.test(operation) ? "shorten" : "pass");
-    const { status, text } = await service.send("GET", LIST);
-    expect(status).toBe(200);
-    expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL.slice(0, 300));
-    expect(service.proxy.faults.shorten).toBeGreaterThan(16);
-  });
-
-  test("that fails midway ends the connection and leaves the array unclosed", async () => {
-    await using service = await startProxiedService(emulator, ORDERS);
+  test("in the middle of a list ends the connection and leaves the array unclosed", async () => {
+    await using service = await startProxiedService(emulator, 2_500);
     for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
       service.proxy.chooseFault = ({ continues }) => (continues ? fault : "pass");
       const { status, text, complete } = await service.send("GET", LIST);
@@ -159,17 +102,71 @@ describe.concurrent("a list", () => {
     }
     service.proxy.chooseFault = () => "pass";
     const { text } = await service.send("GET", LIST);
-    expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(ALL);
+    expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(
+      Array.from({ length: 2_500 }, (_, id) => id),
+    );
   });
 });
 
-test("calls that are in progress when the store is closed succeed or fail as unavailable", async () => {
+test("throttled items of one account delay no other account, and it is admitted exactly up to its limit", async () => {
   await using service = await startProxiedService(emulator, 10);
-  const calls = Array.from({ length: 20 }, () =>
-    service.store.accounts.admit(service.key, Date.UTC(2026, 10, 20)),
-  );
-  await service.store.close();
-  const results = await Promise.allSettled([...calls, service.store.orders.find(1n)]);
-  for (const result of results)
-    if (result.status === "rejected") expect(result.reason).toBeInstanceOf(StoreUnavailableError);
+  const { store, direct } = service;
+  const customLimits = { perMinute: 5, perDay: 1_000 };
+  const keyOf = (accountId: string) => ({ accountId, hash: accountId.padEnd(64, "0") });
+  for (const id of ["hot", "quiet"]) {
+    const key = { id: `${id}.1`, hash: keyOf(id).hash, createdAt: 0 };
+    await direct.accounts.create({ id, plan: "enterprise", customLimits, keys: [key] });
+  }
+  let requests = 0;
+  // Two of three, as on a partition that takes a third of them.
+  service.proxy.chooseFault = ({ item }) => (item === "hot" && ++requests % 3 > 0 ? "throttle" : "pass");
+  const at = Date.UTC(2026, 10, 20, 12);
+  const hot = Promise.allSettled(Array.from({ length: 60 }, () => store.accounts.admit(keyOf("hot"), at)));
+  // Each within the time of a call.
+  for (let count = 0; count < 5; count++)
+    expect(await store.accounts.admit(keyOf("quiet"), at)).toMatchObject({ ok: true });
+  const outcomes = await hot;
+  const failed = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  expect(failed.length).toBeGreaterThan(0);
+  for (const error of failed) expect(error).toMatchObject({ code: "store_unavailable" });
+  service.proxy.chooseFault = () => "pass";
+  for (let more = 0; more < 60; more++) {
+    // An account that was throttled pauses for at most five seconds.
+    const done = await store.accounts.admit(keyOf("hot"), at).then(
+      (admission) => !admission.ok,
+      () => false,
+    );
+    if (done) break;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect((await direct.accounts.find("hot"))?.usage.minute.count).toBe(5);
+});
+
+test("faults of every kind at once leave each 204 as one cancelled order, and no admitted request uncounted", async () => {
+  const sizes = { orders: 1_000, requests: 1_200 };
+  const random = createRandom("faults of DynamoDB");
+  await using service = await startProxiedService(emulator, sizes.orders);
+  service.proxy.chooseFault = chooseFault(random);
+  const tally = await runMixedRequests(service.send, random, { ...sizes, width: 24 });
+  service.proxy.chooseFault = () => "pass";
+
+  expect(tally.unanswered).toBe(0);
+  const figures = await reconcile(service.direct, tally, sizes.orders);
+  const counted = (await service.direct.accounts.find("shop"))?.usage.minute.count ?? 0;
+  const { done, unanswered } = service.proxy.writes.get(`${service.prefix}-accounts`) ?? {
+    done: 0,
+    unanswered: 0,
+  };
+  expect(counted, "each write of the admission counts once").toBe(done);
+  expect(counted).toBeGreaterThanOrEqual(tally.admitted);
+  expect(counted).toBeLessThanOrEqual(tally.admitted + unanswered);
+  expect((await service.send("DELETE", orderAt(0))).status, "still serves").toBeLessThan(500);
+
+  const { pass, shorten, ...faults } = service.proxy.faults;
+  reportFigures("faults of DynamoDB", {
+    "requests under faults": sizes.requests,
+    "injected faults": Object.values(faults).reduce((sum, count) => sum + count, 0),
+    ...figures,
+    "admitted / counted / lost responses": `${tally.admitted} / ${counted} / ${unanswered}`,
+  });
 });

@@ -3,11 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDynamodbStore } from "../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { EMULATED } from "../support/dynamodb/emulator.ts";
+import { environmentFor } from "../support/dynamodb/emulator.ts";
 import { reportFigures } from "./run.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -51,10 +51,7 @@ afterAll(() => {
 });
 
 test(`${LISTS} concurrent lists are complete, and cancels neither fail nor wait for them`, async () => {
-  vi.stubEnv("AWS_ENDPOINT_URL", `http://127.0.0.1:${(engine.address() as AddressInfo).port}`);
-  vi.stubEnv("AWS_REGION", EMULATED.region);
-  vi.stubEnv("AWS_ACCESS_KEY_ID", EMULATED.credentials.accessKeyId);
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", EMULATED.credentials.secretAccessKey);
+  Object.assign(process.env, environmentFor(`http://127.0.0.1:${(engine.address() as AddressInfo).port}`));
   const store = createDynamodbStore({ prefix: "lists" });
   await store.orders.apply(1n, "cancel", AT);
 

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { eachOrder } from "../../lib/orders/order-query.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { expectUnavailable, LIST, type ObservedResponse, orderAt, type SendRequest } from "./requester.ts";
+import {
+  expectUnavailable,
+  LIST,
+  type ObservedResponse,
+  orderAt,
+  retryWhileUnavailable,
+  type SendRequest,
+} from "./requester.ts";
 import type { SeededRandom } from "./run.ts";
 
 /** The limit of the account. It shows in the headers of a 503 whether the request was admitted. */
@@ -61,8 +68,52 @@ export async function runMixedRequests(
   return tally;
 }
 
+/** Causes a fault, and ends it after the pause. */
+export type InjectedFault = (pause: () => Promise<void>) => Promise<unknown>;
+
+/**
+ * Sends mixed requests while faults are injected, each equally often, until the requests are done. The service recovers
+ * by itself after each fault. Returns what the responses have shown, with the other requests that were admitted.
+ */
+export async function runUnderFaults(
+  send: SendRequest,
+  faults: Readonly<Record<string, InjectedFault>>,
+  requests: Parameters<typeof runMixedRequests>[2],
+  randoms: { readonly requests: SeededRandom; readonly faults: SeededRandom },
+) {
+  let isDone = false;
+  let others = 0;
+  const expectRecovered = async () => {
+    const response = await retryWhileUnavailable(async () => {
+      const other = await send("DELETE", orderAt(-1));
+      if (wasAdmitted(other)) others++;
+      return other;
+    });
+    expect(response.status, "still serves").toBe(404);
+  };
+  const running = runMixedRequests(send, randoms.requests, requests).finally(() => {
+    isDone = true;
+  });
+  const { int, pick } = randoms.faults;
+  const names = Object.keys(faults);
+  const injected: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]));
+  for (let remaining = names; !isDone; remaining = remaining.length > 0 ? remaining : names) {
+    const name = pick(remaining);
+    remaining = remaining.filter((other) => other !== name);
+    await faults[name]?.(() => sleep(int(1, 150)));
+    injected[name] = (injected[name] ?? 0) + 1;
+    await expectRecovered();
+    await sleep(int(1, 150));
+  }
+  const tally = await running;
+  await expectRecovered();
+  for (const [fault, times] of Object.entries(injected)) expect(times, fault).toBeGreaterThan(0);
+  const total = Object.values(injected).reduce((sum, times) => sum + times, 0);
+  return { tally, admitted: tally.admitted + others, injected, total };
+}
+
 /** True if the response has the account's limit, which only an admitted request gets. */
-export function wasAdmitted({ headers }: ObservedResponse): boolean {
+function wasAdmitted({ headers }: ObservedResponse): boolean {
   return headers.get("x-ratelimit-limit") === `${PER_MINUTE}`;
 }
 

@@ -1,14 +1,10 @@
-import { expect, test } from "vitest";
-import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
-import { type InjectedFault, injectFaults } from "./inject-faults.ts";
-import { reconcile, runMixedRequests, wasAdmitted } from "./mixed-requests.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+import { type InjectedFault, reconcile, runUnderFaults } from "./mixed-requests.ts";
 import { type ServedPostgres, servePostgres } from "./postgres/fixture.ts";
-import { orderAt, retryWhileUnavailable } from "./requester.ts";
-import { createRandom, reportFigures, type SeededRandom } from "./run.ts";
+import { createRandom, reportFigures } from "./run.ts";
 
-const ROUND_SECONDS = 20;
-/** For a longer run: ROUNDS=45 npm run test:faults -- test/faults/postgres-mixed.test.ts */
-const ROUNDS = Number(process.env["ROUNDS"] ?? 1);
+const SECONDS = 12;
 const WIDTH = 16;
 const ORDERS = 1_000;
 
@@ -44,56 +40,34 @@ function faultsOf({ server, proxy, role, sql, endSessions }: ServedPostgres): Re
 
 test.skipIf(skipsWithoutPostgres("mixed load and faults on PostgreSQL"))(
   "under faults of every kind on PostgreSQL, each 204 is one cancelled order, and every admitted cancel is counted",
-  { timeout: ROUNDS * 2 * ROUND_SECONDS * 1_000 + 120_000 },
   async () => {
-    const random = createRandom("mixed requests on PostgreSQL");
-    const randomFaults = createRandom("faults of PostgreSQL");
     const server = await startPostgres();
-    try {
-      for (let round = 0; round < ROUNDS; round++) await runRound(server, random, randomFaults);
-    } finally {
-      await server.remove();
-    }
+    onTestFinished(() => server.remove());
+    await using service = await servePostgres(server, ORDERS);
+    const until = performance.now() + SECONDS * 1_000;
+    const { tally, admitted, injected, total } = await runUnderFaults(
+      service.send,
+      faultsOf(service),
+      {
+        ...{ orders: ORDERS, width: WIDTH, requests: Number.POSITIVE_INFINITY },
+        stopped: () => performance.now() > until,
+      },
+      { requests: createRandom("requests of PostgreSQL"), faults: createRandom("faults of PostgreSQL") },
+    );
+    expect(service.process.exitCode, "the service has not ended").toBeNull();
+    // While a fault delays all responses, the server closes connections that wait for the next request.
+    expect(tally.unanswered).toBeLessThan(WIDTH);
+
+    const figures = await reconcile(service.store, tally, ORDERS);
+    const counted = (await service.store.accounts.find("shop"))?.usage.minute.count ?? 0;
+    expect(counted).toBeGreaterThanOrEqual(admitted - (injected[CRASH] ?? 0) * WIDTH);
+    const unanswered = tally.unavailable + tally.incompleteLists + tally.unanswered;
+    expect(counted, "a request without a response may be counted").toBeLessThanOrEqual(admitted + unanswered);
+    reportFigures("faults of PostgreSQL", {
+      "seconds under faults": SECONDS,
+      "injected faults": total,
+      ...figures,
+      "admitted / counted": `${admitted} / ${counted}`,
+    });
   },
 );
-
-async function runRound(server: PostgresServer, random: SeededRandom, randomFaults: SeededRandom) {
-  await using service = await servePostgres(server, ORDERS);
-  let isDone = false;
-  let others = 0;
-  const sendOther = async () => {
-    const response = await service.send("DELETE", orderAt(-1));
-    if (wasAdmitted(response)) others++;
-    return response;
-  };
-  const faults = injectFaults(faultsOf(service), randomFaults, {
-    recovered: () => retryWhileUnavailable(sendOther),
-    stopped: () => isDone,
-  });
-  const until = performance.now() + ROUND_SECONDS * 1_000;
-  const running = runMixedRequests(service.send, random, {
-    ...{ orders: ORDERS, width: WIDTH, requests: Number.POSITIVE_INFINITY },
-    stopped: () => performance.now() > until,
-  }).finally(() => {
-    isDone = true;
-  });
-  const [tally, faultCounts] = await Promise.all([running, faults]);
-  expect((await retryWhileUnavailable(sendOther)).status, "still serves").toBe(404);
-
-  expect(service.process.exitCode, "the service has not ended").toBeNull();
-  // While a fault delays all responses, the server closes connections that wait for the next request.
-  expect(tally.unanswered).toBeLessThan(WIDTH);
-
-  const figures = await reconcile(service.store, tally, ORDERS);
-  const counted = (await service.store.accounts.find("shop"))?.usage.minute.count ?? 0;
-  const admitted = tally.admitted + others;
-  expect(counted).toBeGreaterThanOrEqual(admitted - (faultCounts[CRASH] ?? 0) * WIDTH);
-  const unanswered = tally.unavailable + tally.incompleteLists + tally.unanswered;
-  expect(counted, "a request without a response may be counted").toBeLessThanOrEqual(admitted + unanswered);
-  reportFigures("faults of PostgreSQL", {
-    "seconds under faults": ROUND_SECONDS,
-    "injected faults": Object.values(faultCounts).reduce((sum, times) => sum + times, 0),
-    ...figures,
-    "admitted / counted": `${admitted.toLocaleString("en")} / ${counted.toLocaleString("en")}`,
-  });
-}

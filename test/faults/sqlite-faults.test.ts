@@ -1,30 +1,75 @@
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { renameSync, rmSync, statSync } from "node:fs";
+import { open, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { CALL_TIMEOUT_MS } from "../../lib/core/time.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
-import { expectUnavailable, LIST, orderAt, retryWhileUnavailable } from "./requester.ts";
-import { reportFigures } from "./run.ts";
+import { type InjectedFault, reconcile, runUnderFaults } from "./mixed-requests.ts";
+import { expectUnavailable, LIST, orderAt } from "./requester.ts";
+import { createRandom, reportFigures } from "./run.ts";
 import { limitFiles, reasonToSkip } from "./sqlite/disk-limit.ts";
-import { type ServedDatabase, serveDatabase } from "./sqlite/fixture.ts";
-import { holdLock } from "./sqlite/lock.ts";
+import { holdLock, type ServedDatabase, serveDatabase } from "./sqlite/fixture.ts";
 
 const cancel = (service: ServedDatabase, id: number) => service.send("DELETE", orderAt(id));
-const usage = (service: ServedDatabase) =>
-  service.inspect(async ({ accounts }) => (await accounts.find("shop"))?.usage.minute.count);
-const statusOf = (service: ServedDatabase, id: number) =>
-  service.inspect(async ({ orders }) => (await orders.find(BigInt(id)))?.status);
 
-describe.concurrent("a database that another process locks", () => {
-  test("a lock that lasts a moment delays only the requests that need the store", async () => {
-    await using service = await serveDatabase(10);
-    const lock = holdLock(service.path);
-    const waiting = cancel(service, 1);
-    expect((await service.send("GET", "/openapi.json")).status).toBe(200);
-    lock.release();
-    expect((await waiting).status).toBe(204);
-    expect(await usage(service)).toBe(1);
+/** Faults that last as long as a pause, after which the database is served again. */
+function faultsOf({ path, process, executeOutside }: ServedDatabase): Record<string, InjectedFault> {
+  const faults: Record<string, InjectedFault> = {
+    async "held by another process"(pause) {
+      const lock = holdLock(path);
+      await pause();
+      lock.release();
+    },
+
+    async "full disk"(pause) {
+      limitFiles(process.pid, statSync(`${path}-wal`).size);
+      await pause();
+      limitFiles(process.pid, "unlimited");
+    },
+
+    async "newer schema"(pause) {
+      executeOutside("PRAGMA user_version = 99");
+      await pause();
+      executeOutside(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    },
+
+    async "moved away"(pause) {
+      renameSync(path, `${path}.away`);
+      await pause();
+      renameSync(`${path}.away`, path);
+    },
+
+    async "log deleted"() {
+      rmSync(`${path}-wal`);
+    },
+  };
+  if (skipsBecause("a full disk", reasonToSkip())) delete faults["full disk"];
+  return faults;
+}
+
+describe.concurrent("a SQLite file that is served", () => {
+  test("under faults of every kind, each 204 is one cancelled order, and each counted request was admitted", async () => {
+    const sizes = { orders: 1_000, requests: 8_000 };
+    await using service = await serveDatabase(sizes.orders);
+    const { tally, admitted, total } = await runUnderFaults(
+      service.send,
+      faultsOf(service),
+      { ...sizes, width: 16 },
+      { requests: createRandom("requests of SQLite"), faults: createRandom("faults of SQLite") },
+    );
+    await service.inspect(async (store) => {
+      expect(tally.unanswered).toBe(0);
+      const figures = await reconcile(store, tally, sizes.orders);
+      const counted = (await store.accounts.find("shop"))?.usage.minute.count ?? 0;
+      // No response is lost between the file and its process, so every count has its response.
+      expect(counted).toBe(admitted);
+      reportFigures("faults of a SQLite file", {
+        "requests under faults": sizes.requests,
+        "injected faults": total,
+        ...figures,
+        "admitted / counted": `${admitted} / ${counted}`,
+      });
+    });
   });
 
   test("a lock that lasts longer than the timeout causes a 503 that changes and counts nothing; afterwards the database is served again", async () => {
@@ -36,44 +81,25 @@ describe.concurrent("a database that another process locks", () => {
       return performance.now() - startedAt;
     };
     const first = expectTimeout(1);
-    await service.send("GET", "/openapi.json");
+    expect((await service.send("GET", "/openapi.json")).status, "what needs no store").toBe(200);
     const waited = await Promise.all([first, expectTimeout(2), expectTimeout(3)]);
     lock.release();
     expect((await cancel(service, 1)).status).toBe(204);
     // Requests that arrive while others wait do not wait longer than those.
     for (const time of waited) expect(time).toBeGreaterThanOrEqual(CALL_TIMEOUT_MS);
     for (const time of waited) expect(time).toBeLessThan(9_000);
-    expect(await usage(service)).toBe(1);
+    const account = await service.inspect(({ accounts }) => accounts.find("shop"));
+    expect(account?.usage.minute.count).toBe(1);
     reportFigures("faults of a SQLite file", {
       "503 after a lock that is never released": `${Math.round(Math.max(...waited))} ms`,
     });
   });
-});
 
-describe.concurrent("a full disk", () => {
-  test.skipIf(skipsBecause("a full disk", reasonToSkip()))(
-    "causes a 503 for every request and loses no acknowledged cancel",
-    async () => {
-      await using service = await serveDatabase(10);
-      expect((await cancel(service, 1)).status).toBe(204);
-      limitFiles(service.process.pid, statSync(`${service.path}-wal`).size);
-      for (let id = 2; id < 6; id++) expectUnavailable(await cancel(service, id));
-      expectUnavailable(await service.send("GET", LIST));
-      expect((await service.send("GET", "/readyz")).status).toBe(503);
-      limitFiles(service.process.pid, "unlimited");
-      expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
-      expect(await usage(service)).toBe(2);
-      expect([await statusOf(service, 1), await statusOf(service, 3)]).toEqual(["cancelled", "pending"]);
-    },
-  );
-});
-
-describe.concurrent("a file that is damaged while it is served", () => {
-  test("a file that is damaged while it is served never results in a list that looks complete, and is served again when it is repaired", async () => {
+  test("damage never results in a list that looks complete, and a repaired file is served again", async () => {
     // Larger than the cache of a connection, so that the damage is read.
     const orders = 60_000;
     await using service = await serveDatabase(orders);
-    const intact = readFileSync(service.path);
+    const intact = await readFile(service.path);
     const from = Math.floor(intact.length * 0.7);
     await overwrite(service.path, from, Buffer.alloc(200_000, 0xa5));
     for (let time = 0; time < 3; time++) {
@@ -89,69 +115,8 @@ describe.concurrent("a file that is damaged while it is served", () => {
   });
 });
 
-describe.concurrent("a schema that a newer version changes while the database is served", () => {
-  test("causes a 503 without a change of the database, until the known schema is restored", async () => {
-    await using service = await serveDatabase(10);
-    expect((await cancel(service, 1)).status).toBe(204);
-    service.executeOutside("PRAGMA user_version = 99; ALTER TABLE orders RENAME COLUMN record TO wire");
-    expectUnavailable(await cancel(service, 2));
-    expectUnavailable(await service.send("GET", LIST));
-    service.executeOutside(
-      `PRAGMA user_version = ${SCHEMA_VERSION}; ALTER TABLE orders RENAME COLUMN wire TO record`,
-    );
-    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
-    expect(await usage(service)).toBe(2);
-  });
-});
-
-describe.concurrent("a database file that is served", () => {
-  test("a file that is moved acknowledges no cancel that would be lost, and is served again when it is back", async () => {
-    await using service = await serveDatabase(10);
-    expect((await cancel(service, 1)).status).toBe(204);
-    renameSync(service.path, `${service.path}.away`);
-    for (let id = 2; id < 6; id++) expectUnavailable(await cancel(service, id));
-    expect(existsSync(service.path), "no new file is created").toBe(false);
-    renameSync(`${service.path}.away`, service.path);
-    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
-    expect([await statusOf(service, 1), await statusOf(service, 2)]).toEqual(["cancelled", "cancelled"]);
-    expect(await statusOf(service, 3)).toBe("pending");
-  });
-
-  test("a file that is replaced is not mixed with the log of the old file, and is served once that log is deleted", async () => {
-    await using service = await serveDatabase(10);
-    copyFileSync(service.path, `${service.path}.backup`);
-    expect((await cancel(service, 1)).status).toBe(204);
-    renameSync(`${service.path}.backup`, service.path);
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
-    for (const suffix of ["-wal", "-shm"]) rmSync(service.path + suffix);
-    // In the backup the order is still pending.
-    expect((await retryWhileUnavailable(() => cancel(service, 1))).status).toBe(204);
-    expect(await statusOf(service, 1)).toBe("cancelled");
-  });
-
-  test("a file that is replaced by an empty file or another program's database is neither served nor changed", async () => {
-    await using service = await serveDatabase(10);
-    await using other = await serveDatabase(1);
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(service.path + suffix);
-    await overwrite(service.path, 0, Buffer.alloc(0), "w");
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
-    expect(statSync(service.path).size).toBe(0);
-    other.executeOutside("PRAGMA application_id = 1; PRAGMA wal_checkpoint(TRUNCATE)");
-    copyFileSync(other.path, service.path);
-    for (let time = 0; time < 3; time++) expectUnavailable(await cancel(service, 1));
-  });
-
-  test("loses no acknowledged cancel if only its log is deleted", async () => {
-    await using service = await serveDatabase(10);
-    expect((await cancel(service, 1)).status).toBe(204);
-    rmSync(`${service.path}-wal`);
-    expect((await retryWhileUnavailable(() => cancel(service, 2))).status).toBe(204);
-    expect([await statusOf(service, 1), await statusOf(service, 2)]).toEqual(["cancelled", "cancelled"]);
-  });
-});
-
-async function overwrite(path: string, position: number, bytes: Uint8Array, flags = "r+"): Promise<void> {
-  const file = await open(path, flags);
+async function overwrite(path: string, position: number, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "r+");
   await file.write(bytes, 0, bytes.length, position);
   await file.close();
 }

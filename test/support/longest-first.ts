@@ -5,7 +5,6 @@ const LONGEST = [
   "test/faults/bounded-memory.test.ts",
   "test/faults/linearizability.test.ts",
   "test/faults/crash.test.ts",
-  "test/faults/dynamodb-mixed.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
   "test/system/dynamodb-contract-as-is.test.ts",

@@ -5,7 +5,7 @@ import { createHandler } from "../../../lib/http/handler.ts";
 import { startNodeServer } from "../../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { clientFor, EMULATED, type Emulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor, type Emulator, environmentFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { PER_MINUTE, recordAt } from "../mixed-requests.ts";
@@ -72,12 +72,7 @@ let queue = Promise.resolve();
 /** A store with the default client, configured by the environment. It is read at the first call, so opening is serialized. */
 async function openStore(port: number, prefix: string): Promise<Store> {
   const opened = queue.then(async () => {
-    Object.assign(process.env, {
-      AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`,
-      AWS_REGION: EMULATED.region,
-      AWS_ACCESS_KEY_ID: EMULATED.credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
-    });
+    Object.assign(process.env, environmentFor(`http://127.0.0.1:${port}`));
     const store = createDynamodbStore({ prefix });
     await store.orders.find(0n);
     // Admissions and lists have their own clients.

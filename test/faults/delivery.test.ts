@@ -9,15 +9,15 @@ import { changeIdOf } from "../../lib/orders/history.ts";
 import { eachOrder } from "../../lib/orders/order-query.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { createCommandLine, waitForOutput } from "../support/command-line.ts";
-import { clientFor, EMULATED, startEmulator } from "../support/dynamodb/emulator.ts";
+import { createCommandLine } from "../support/command-line.ts";
+import { clientFor, environmentFor, startEmulator } from "../support/dynamodb/emulator.ts";
 import { startProxy } from "../support/dynamodb/proxy.ts";
 import { skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { openStore, type StoreAddress, storeOptions } from "../support/store-address.ts";
 import { idsFrom, openAccount, pendingOrder } from "./crash/fixture.ts";
-import { createHttpCaller } from "./crash/http-caller.ts";
 import type { Job } from "./delivery/process.ts";
 import { deliverTo, fastTime, type ReceivedChange, SECRET, startReceiver } from "./delivery/receiver.ts";
+import { createRequester, orderAt } from "./requester.ts";
 import { createRandom, reportFigures, type SeededRandom } from "./run.ts";
 
 /** Each round kills every process once. */
@@ -43,35 +43,25 @@ interface ServedStore {
 async function serveUntilKilled(
   { address, webhook, key }: ServedStore,
   ids: readonly bigint[],
-  lifeMs: number,
+  life: () => Promise<unknown>,
 ): Promise<void> {
-  const { accessKeyId, secretAccessKey } = EMULATED.credentials;
-  const emulated = (endpoint: string) => ({
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_REGION: EMULATED.region,
-    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
-  });
   const [options, env] =
     address.kind === "dynamodb"
-      ? [["--dynamodb", address.prefix], emulated(address.endpoint)]
+      ? [["--dynamodb", address.prefix], environmentFor(address.endpoint)]
       : [storeOptions(address), {}];
   writeFileSync(join(cli.directory, "secret"), SECRET);
   const flags = ["--webhook", webhook, "--webhook-secret-file", "secret"];
-  const child = cli.spawn(["serve", "--port", "0", ...flags, ...options], { env });
-  child.stderr.resume();
-  const exit = once(child, "exit");
-  const [, url = ""] = /(http:\S+\/v1)/.exec(await waitForOutput(child, /^database.*\n/m)) ?? [];
-  using caller = createHttpCaller(url);
+  const { child, url, stop } = await cli.serve([...flags, ...options], { env });
+  const send = createRequester(url, key);
   const cancels = (async () => {
     for (const id of ids) {
-      if ((await caller.cancel(id, key)) === undefined) return;
+      if (!(await send("DELETE", orderAt(id))).complete) return;
       await sleep(20);
     }
   })();
-  await sleep(lifeMs);
+  await life();
   expect(child.exitCode, "the server runs until it is killed").toBeNull();
-  child.kill("SIGKILL");
-  await Promise.all([exit, cancels]);
+  await Promise.all([stop("SIGKILL"), cancels]);
 }
 
 /** Runs a process until it is killed, at a random time. */
@@ -108,8 +98,12 @@ async function expectAllDelivered(
       const deliverer = { address, receiver: receiver.url, epoch };
       const jobs = [deliverer, { ...deliverer, firstOrder: next() }, { address, epoch, firstOrder: next() }];
       await Promise.all([
-        // The first one lives long enough to deliver: it asks once a second.
-        serveUntilKilled(served, ids, round === 0 ? MAX_LIFE_MS : random.int(0, MAX_LIFE_MS)),
+        // The first one lives until it has delivered.
+        serveUntilKilled(served, ids, () =>
+          round === 0
+            ? expect.poll(() => receiver.state.signed, { timeout: 30_000 }).toBeGreaterThan(0)
+            : sleep(random.int(0, MAX_LIFE_MS)),
+        ),
         ...jobs.map((job) => runUntilKilled(job, random)),
       ]);
       await betweenRounds();

@@ -2,7 +2,6 @@ import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { openStore, type StoreAddress } from "../../support/store-address.ts";
-import { instantOf, type Ledger } from "./ledger.ts";
 
 /** Consecutive identifiers. */
 export function idsFrom(first: bigint, length: number): readonly bigint[] {
@@ -14,25 +13,9 @@ export function pendingOrder(id: bigint): StoredOrder {
   return { record: { id, petId: 7n * id }, status: "pending" };
 }
 
-/** An order to import, in one of the three states. */
-export function importedOrder(id: bigint): StoredOrder {
-  const record = { id, petId: -id, quantity: Number(id % 10n) };
-  if (id % 3n !== 0n) return { record, status: id % 3n === 1n ? "cancelled" : "pending" };
-  const shipDate = new Date(instantOf(id)).toISOString();
-  return { record: { ...record, shipDate, complete: id % 2n === 0n }, status: "shipped" };
-}
-
-/** Places orders before anything is killed. */
-export async function placeOrders(
-  address: StoreAddress,
-  orders: readonly StoredOrder[],
-  ledger: Ledger,
-): Promise<void> {
-  const store = await openStore(address);
-  for (const order of orders) ledger.submitted(order);
-  await store.orders.place(orders);
-  for (const { record } of orders) ledger.placed(record.id);
-  await store.close();
+/** The instant of every event of an order. It follows from the identifier, so the resulting record is known exactly. */
+export function instantOf(id: bigint): number {
+  return Date.UTC(2026, 0) + Number(id) * 1_000;
 }
 
 /** Creates an account with its own limits, and returns its key. */

@@ -1,9 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
-import { createCommandLine, waitForExit, waitForOutput } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 import { detectLeaks } from "./secrets/detect-leaks.ts";
 import { unknownKey } from "./secrets/leak-detector.ts";
 import { sendKeysEverywhere } from "./secrets/send-keys-everywhere.ts";
@@ -53,10 +53,7 @@ describe("the command line and the server", () => {
       expect((await run(args)).status, args.join(" ")).toBe(0);
     }
 
-    const server = cli.spawn(["serve", "--port", "0", ...store]);
-    const exited = waitForExit(server);
-    const start = await waitForOutput(server, /^database.*\n/m);
-    const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
+    const { url, stop } = await cli.serve(store);
     const keys = [first.key, second.key, third.key, neverIssued];
     await sendKeysEverywhere(detector, keys, (method, path, headers) =>
       fetch(url + path, { method, headers }),
@@ -78,10 +75,9 @@ describe("the command line and the server", () => {
     await sendKeysEverywhere(detector, [first.key], (method, path, headers) =>
       fetch(url + path, { method, headers }),
     );
-    server.kill("SIGTERM");
-    const { stdout, stderr } = await exited;
+    const { stdout, stderr } = await stop();
     expect(stderr.split("\n").length).toBeGreaterThan(300);
-    record("the server's output", start + stdout);
+    record("the server's output", stdout);
     record("the server's log", stderr);
   });
 
@@ -119,23 +115,5 @@ describe("the command line and the server", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("lost so_live_shop_…");
     record("a crash", stdout + stderr);
-  });
-
-  test("store no key on disk, and create files that only their owner can read, whatever the umask", async () => {
-    const folder = join(cli.directory, "private");
-    const umask = process.umask(0);
-    const server = cli.spawn(["serve", "--demo", "--port", "0", "--database", "private/demo.db"]);
-    process.umask(umask);
-    const start = await waitForOutput(server, /^try .*\n/m);
-    const key = addSecret(/so_test_demo_\w+/.exec(start)?.[0] ?? "");
-    const url = /(http:\S+)\/v1/.exec(start)?.[1] ?? "";
-    await fetch(`${url}/v1/store/orders`, { headers: { authorization: `Bearer ${key}` } });
-    expect(statSync(folder).mode & 0o077).toBe(0);
-    for (const suffix of ["", "-wal", "-shm"]) {
-      const file = join(folder, `demo.db${suffix}`);
-      expect(statSync(file).mode & 0o077, suffix).toBe(0);
-      expect(readFileSync(file, "latin1")).not.toContain(key.slice(-38, -10));
-    }
-    server.kill("SIGTERM");
   });
 });

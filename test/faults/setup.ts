@@ -3,7 +3,6 @@ import { randomInt } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Table from "cli-table3";
 import type { TestProject } from "vitest/node";
 import type { Figure } from "./run.ts";
 
@@ -30,24 +29,10 @@ function seedOf(value: string | undefined): number {
   return Number(value) % 2 ** 31;
 }
 
-/** One block per suite, with its name in the first row. */
+/** One block per suite, with its name in the first line. */
 function tableOf(figures: readonly Figure[]): string {
-  const table = new Table({
-    chars: NO_BORDERS,
-    style: { head: [], border: [], "padding-left": 0 },
-    wordWrap: true,
-  });
   const suites = [...new Set(figures.map(({ suite }) => suite))].toSorted();
-  for (const suite of suites) {
-    const rows = figures.filter((figure) => figure.suite === suite);
-    table.push(...rows.map(({ label: what, value }, index) => [index === 0 ? suite : "", what, value]));
-    table.push(["", "", ""]);
-  }
-  return table.toString().replace(/ +$/gm, "").trimEnd();
+  const linesOf = (suite: string) =>
+    figures.flatMap((figure) => (figure.suite === suite ? [`  ${figure.label}: ${figure.value}`] : []));
+  return suites.map((suite) => [suite, ...linesOf(suite), ""].join("\n")).join("\n");
 }
-
-const NO_BORDERS = {
-  ...{ top: "", "top-mid": "", "top-left": "", "top-right": "" },
-  ...{ bottom: "", "bottom-mid": "", "bottom-left": "", "bottom-right": "" },
-  ...{ left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " },
-};

@@ -1,16 +1,43 @@
-/** Sends load from its own process according to a plan, and reports the result. */
-import { type ClientConnection, openConnection } from "./client-connection.ts";
-import type { LoadPlan, LoadResult } from "./load-plan.ts";
+/**
+ * Sends load from its own process: one request at a time on each connection, with as little work as possible. The plan is
+ * the argument, as JSON. Any message says that the server is shutting down. Reports the result.
+ */
+import { once } from "node:events";
+import { connect } from "node:net";
+
+export interface LoadPlan {
+  /** The server's address, without a path. */
+  readonly url: string;
+  readonly seconds: number;
+  readonly connections: number;
+  /**
+   * `mix`: half lists, half cancels of existing and missing orders, every tenth request with a key of the free plan.
+   * `cancels`: each order once, until the server closes.
+   */
+  readonly requests: "mix" | "cancels";
+  readonly keys: readonly string[];
+  readonly freeKeys: readonly string[];
+  /** The orders have the identifiers from 1 to this one. */
+  readonly orders: number;
+}
+
+export interface LoadResult {
+  /** Responses by status. */
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Requests without a response. */
+  readonly lost: number;
+  /** Responses after the generator learned that the server is shutting down. */
+  readonly respondedAfterSignal: number;
+  /** Orders whose cancel got 204. */
+  readonly cancelled: readonly number[];
+}
 
 const plan: LoadPlan = JSON.parse(process.argv[2] ?? "");
 const url = new URL(plan.url);
 const statuses = new Map<number, number>();
-const latencies: number[] = [];
 const cancelled: number[] = [];
-let lost = 0;
-let respondedAfterSignal = 0;
+let [lost, respondedAfterSignal, sent] = [0, 0, 0];
 let signalled = false;
-let sent = 0;
 process.on("message", () => {
   signalled = true;
 });
@@ -35,82 +62,47 @@ const cancel = (order: number, key: string) => request(`DELETE /v1/store/orders/
 const request = (start: string, key: string) =>
   `${start} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
-/** Sends the next request and records the result. Resolves to false if the connection cannot be used again. */
-async function exchange(connection: ClientConnection, intended?: number): Promise<boolean> {
-  const following = next();
-  if (following === undefined) return false;
-  const began = intended ?? performance.now();
-  const { status, last } = await connection.send(following.bytes);
-  if (status === 0) {
-    lost++;
-    return false;
-  }
-  latencies.push(performance.now() - began);
-  statuses.set(status, (statuses.get(status) ?? 0) + 1);
-  if (signalled) respondedAfterSignal++;
-  if (status === 204 && following.order !== undefined) cancelled.push(following.order);
-  return !last;
-}
-
-/** Sends the next request on a connection when the last one has its response. */
-async function closedLoop(connections: readonly ClientConnection[], until: number): Promise<void> {
-  await Promise.all(
-    connections.map(async (connection) => {
-      while (performance.now() < until && (await exchange(connection)));
-    }),
-  );
-}
-
-/** Sends requests at a constant rate. The latency of each includes the wait for a free connection. */
-async function openLoop(
-  connections: readonly ClientConnection[],
-  rate: number,
-  { began, until }: { readonly began: number; readonly until: number },
-): Promise<void> {
-  const idle = [...connections];
-  let dispatched = 0;
-  let inFlight = 0;
-  await new Promise<void>((resolve) => {
-    const dispatch = () => {
-      const now = performance.now();
-      for (;;) {
-        const intended = began + (dispatched * 1_000) / rate;
-        if (intended > Math.min(now, until)) break;
-        // The connection that was idle longest, so that the server closes none for inactivity.
-        const connection = idle.shift();
-        if (connection === undefined) break;
-        dispatched++;
-        inFlight++;
-        void exchange(connection, intended).then((open) => {
-          inFlight--;
-          if (open) idle.push(connection);
-        });
-      }
-      const isDone = began + (dispatched * 1_000) / rate > until || idle.length + inFlight === 0;
-      if (isDone && inFlight === 0) resolve();
-      else setTimeout(dispatch, 1);
-    };
-    dispatch();
+/** Sends one request after another until the time is over, or the server closes the connection. */
+async function sendOnConnection(until: number): Promise<void> {
+  const socket = connect(Number(url.port), url.hostname).setNoDelay().setEncoding("latin1");
+  await once(socket, "connect");
+  /** Settles with the status and whether the connection is open still, or with 0 if it ended without a response. */
+  let settle: (status: number, isOpen: boolean) => void = () => {};
+  let text = "";
+  socket.on("data", (chunk: string) => {
+    text += chunk;
+    const end = text.indexOf("\r\n\r\n");
+    if (end === -1) return;
+    const head = text.slice(0, end);
+    if (/\r\ntransfer-encoding:/i.test(head)) throw new Error("The generator reads no chunks.");
+    const whole = end + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (text.length < whole) return;
+    text = text.slice(whole);
+    settle(Number(head.slice(9, 12)), !/\r\nconnection: close/i.test(head));
   });
+  socket.on("error", () => {}).on("close", () => settle(0, false));
+  for (let isOpen = true; isOpen && performance.now() < until; ) {
+    const following = socket.closed ? undefined : next();
+    if (following === undefined) break;
+    const status = await new Promise<number>((resolve) => {
+      settle = (received, open) => {
+        isOpen = open;
+        resolve(received);
+      };
+      socket.write(following.bytes);
+    });
+    if (status === 0) lost++;
+    else statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    if (status !== 0 && signalled) respondedAfterSignal++;
+    if (status === 204 && following.order !== undefined) cancelled.push(following.order);
+  }
+  socket.destroy();
 }
 
-const connections = await Promise.all(Array.from({ length: plan.connections }, () => openConnection(url)));
-const began = performance.now();
-const until = began + plan.seconds * 1_000;
-if (plan.rate === undefined) await closedLoop(connections, until);
-else await openLoop(connections, plan.rate, { began, until });
-const seconds = (performance.now() - began) / 1_000;
-for (const connection of connections) connection.close();
-
-const ascending = Float64Array.from(latencies).sort();
-const quantile = (share: number) =>
-  ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))] ?? 0;
+const until = performance.now() + plan.seconds * 1_000;
+await Promise.all(Array.from({ length: plan.connections }, () => sendOnConnection(until)));
 process.send?.({
   statuses: Object.fromEntries(statuses),
-  perSecond: latencies.length / seconds,
-  p50: quantile(0.5),
-  p99: quantile(0.99),
-  p999: quantile(0.999),
   lost,
   respondedAfterSignal,
   cancelled,

@@ -14,10 +14,10 @@ import { chooseScenario, PROCESSES } from "./linearizability/scenarios.ts";
 import { createRandom, reportFigures } from "./run.ts";
 
 const HISTORIES = {
-  sqlite: 200,
-  postgres: 150,
-  "all-old": 100,
-  "as-is": 50,
+  sqlite: 150,
+  postgres: 100,
+  "all-old": 60,
+  "as-is": 30,
 };
 /** A broken store must be detected within this many histories. */
 const MAX_HISTORIES_UNTIL_CAUGHT = 60;
@@ -56,12 +56,13 @@ async function expectLinearizable(
   });
 }
 
-test("concurrent operations of several processes on SQLite are linearizable", async () => {
+// They mostly wait for processes.
+test.concurrent("concurrent operations of several processes on SQLite are linearizable", async () => {
   const address: StoreAddress = { kind: "sqlite", path: join(folder, "correct.db") };
   await expectLinearizable("SQLite", address, { histories: HISTORIES.sqlite });
 });
 
-describe("concurrent operations of several processes on DynamoDB are linearizable", () => {
+describe.concurrent("concurrent operations of several processes on DynamoDB are linearizable", () => {
   test.for(["all-old", "as-is"] as const)(
     "the history of operations on the emulator '%s' is linearizable",
     async (oldItems) => {
@@ -84,6 +85,7 @@ describe("concurrent operations of several processes on DynamoDB are linearizabl
 
 test.skipIf(skipsWithoutPostgres("linearizability on PostgreSQL"))(
   "concurrent operations of several processes on PostgreSQL are linearizable, also if messages are lost",
+  { concurrent: true },
   async () => {
     const server = await startPostgres();
     try {

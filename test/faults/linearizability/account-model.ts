@@ -19,7 +19,7 @@ import {
 import type { Failure } from "../../../lib/core/errors.ts";
 import type { Instant } from "../../../lib/core/time.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
-import type { Model } from "./history.ts";
+import type { Model } from "./checker.ts";
 
 /** A call on one account. */
 export type AccountCall = { readonly account: string } & (

@@ -1,6 +1,6 @@
 import type { Store } from "../../../lib/stores/store.ts";
 import { type AccountCall, type AccountCallResult, callAccount } from "./account-model.ts";
-import type { Operation } from "./history.ts";
+import type { Operation } from "./checker.ts";
 import { callOrder, type OrderCall, type OrderCallResult } from "./order-model.ts";
 
 /** A call of either port. */

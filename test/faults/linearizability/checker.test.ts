@@ -1,7 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { checkLinearizable } from "./checker.ts";
-import type { Model, Operation } from "./history.ts";
+import { expect, test } from "vitest";
+import { checkLinearizable, type Model, type Operation } from "./checker.ts";
 
 type Call = { readonly write: number } | "read" | "increment";
 type Operations = readonly Operation<Call, number>[];
@@ -26,78 +25,6 @@ function incompleteCall(invoked: number, call: Call): Operation<Call, number> {
 }
 
 const isLinearizable = (history: Operations) => checkLinearizable(register, 0, history).linearizable;
-
-describe("a history is linearizable if", () => {
-  test.for<[string, Operations]>([
-    ["nothing happened", []],
-    ["calls follow one another", [completedCall(1, 2, { write: 5 }, 5), completedCall(3, 4, "read", 5)]],
-    [
-      "a read that overlaps a write sees it",
-      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 5)],
-    ],
-    [
-      "a read that overlaps a write does not see it yet",
-      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 0)],
-    ],
-    [
-      "reads that follow each other see an overlapping write from the second one on",
-      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 0), completedCall(4, 5, "read", 5)],
-    ],
-    [
-      "increments overlap and each counts",
-      [
-        completedCall(1, 9, "increment", 2),
-        completedCall(2, 8, "increment", 1),
-        completedCall(10, 11, "read", 2),
-      ],
-    ],
-    ["a lost write took effect", [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 5)]],
-    ["a lost write never took effect", [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 0)]],
-    [
-      "a lost write took effect long after",
-      [
-        incompleteCall(1, { write: 5 }),
-        completedCall(2, 3, "read", 0),
-        completedCall(4, 5, { write: 6 }, 6),
-        completedCall(7, 8, "read", 5),
-      ],
-    ],
-  ])("%s", ([, history]) => {
-    expect(isLinearizable(history)).toBe(true);
-    expect(isLinearizable(history.toReversed())).toBe(true);
-  });
-});
-
-describe("a history is not linearizable if", () => {
-  test.for<[string, Operations]>([
-    [
-      "a read misses a write that was complete",
-      [completedCall(1, 2, { write: 5 }, 5), completedCall(3, 4, "read", 0)],
-    ],
-    [
-      "a read sees a write that has not begun",
-      [completedCall(1, 2, "read", 5), completedCall(3, 4, { write: 5 }, 5)],
-    ],
-    [
-      "reads that follow each other see an overlapping write come and go",
-      [completedCall(1, 9, { write: 5 }, 5), completedCall(2, 3, "read", 5), completedCall(4, 5, "read", 0)],
-    ],
-    ["an increment is lost", [completedCall(1, 9, "increment", 1), completedCall(2, 8, "increment", 1)]],
-    ["an increment counts twice", [completedCall(1, 9, "increment", 1), completedCall(10, 11, "read", 2)]],
-    ["a lost increment counts twice", [incompleteCall(1, "increment"), completedCall(2, 3, "read", 2)]],
-    [
-      "a lost write takes effect before it begins",
-      [completedCall(1, 2, "read", 5), incompleteCall(3, { write: 5 })],
-    ],
-    [
-      "a lost write is seen, then not",
-      [incompleteCall(1, { write: 5 }), completedCall(2, 3, "read", 5), completedCall(4, 5, "read", 0)],
-    ],
-  ])("%s", ([, history]) => {
-    expect(isLinearizable(history)).toBe(false);
-    expect(isLinearizable(history.toReversed())).toBe(false);
-  });
-});
 
 const operation = fc
   .record({

@@ -3,7 +3,7 @@ import { decideEvent, type OrderWithHistory } from "../../../lib/orders/history.
 import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
-import type { Model } from "./history.ts";
+import type { Model } from "./checker.ts";
 
 /** A call on one order. */
 export type OrderCall =

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { StoreAddress } from "../../support/store-address.ts";
 import type { Call, CallResult, History } from "./calls.ts";
-import type { Operation } from "./history.ts";
+import type { Operation } from "./checker.ts";
 import type { Event, Planned, Report } from "./worker-process.ts";
 
 /** The calls of each process, in concurrent lanes. */

@@ -343,38 +343,8 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       },
     );
 
-    const TYPES = [
-      "bigint",
-      "numeric",
-      "integer",
-      "text",
-      "boolean",
-      "text[]",
-      "bigint[]",
-      "jsonb",
-      "name",
-      "xid8",
-      '"char"',
-      "oid",
-    ];
-    const OPERATORS = [
-      "=",
-      "<>",
-      "<",
-      "<=",
-      ">",
-      ">=",
-      "||",
-      "+",
-      "-",
-      "%",
-      "*",
-      "/",
-      "~",
-      "!~",
-      "->",
-      "->>",
-    ];
+    const TYPES = 'bigint numeric integer text boolean text[] bigint[] jsonb name xid8 "char" oid'.split(" ");
+    const OPERATORS = "= <> < <= > >= || + - % * / ~ !~ -> ->>".split(" ");
 
     /** A schema in which each operator and each function that the store could mean does something else, and says so. */
     async function createHostileNames(): Promise<void> {
@@ -408,6 +378,8 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
         "pg_postmaster_start_time()",
         "substr(text, integer)",
         "split_part(text, text, integer)",
+        "format(text, name)",
+        "format(text, variadic text[])",
         "json_build_array(bigint)",
       ];
       for (const call of calls)
@@ -416,7 +388,7 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       statements.push(
         "CREATE DOMAIN hostile.text AS pg_catalog.int4; CREATE DOMAIN hostile.xid8 AS pg_catalog.int4",
       );
-      for (const table of ["pg_trigger", "pg_namespace", "pg_tables", "pg_class"])
+      for (const table of ["pg_trigger", "pg_namespace", "pg_tables", "pg_class", "outbox", "n"])
         statements.push(`CREATE TABLE hostile.${table} (x int)`);
       const client = new Client({ connectionString: server.url() });
       await client.connect();
@@ -492,6 +464,16 @@ describe.skipIf(skipsWithoutPostgres("sessions of others"))(
       expect(await readList({ orders: using as PostgresStore["orders"] })).toMatch(/"id":200/);
       await client.query("COMMIT");
       expect((await owner.orders.find(200n))?.status).toBe("cancelled");
+      // A write past the store: the trigger's function has the search path of the session.
+      await client.query("CREATE TEMP TABLE outbox (id bigint PRIMARY KEY, delivered integer, since bigint)");
+      await client.query(`INSERT INTO ${schema}.orders VALUES (300, 'pending', '{"id":300}', 'p5;')`);
+      await client.query(
+        `UPDATE ${schema}.orders SET history = history OPERATOR(pg_catalog.||) 'c6;' WHERE id OPERATOR(pg_catalog.=) 300`,
+      );
+      expect((await client.query("SHOW search_path")).rows).toEqual([{ search_path: "hostile, pg_catalog" }]);
+      expect((await outbox.list("waiting", 10)).map(({ order }) => order?.record.id)).toContain(300n);
+      expect((await client.query("TABLE pg_temp.outbox")).rowCount).toBe(0);
+      expect(await server.sql("TABLE hostile.outbox")).toBe("");
     });
 
     /** Cancels and lists at once: more than there are connections, all of which succeed. */

@@ -1,12 +1,7 @@
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { isInvalidInput, isStoreUnavailable } from "../../lib/core/errors.ts";
-import {
-  createPostgresStore,
-  migratePostgres,
-  type PostgresConnection,
-  type PostgresPool,
-} from "../../lib/stores/postgres/index.ts";
+import { isStoreUnavailable } from "../../lib/core/errors.ts";
+import { createPostgresStore, migratePostgres, type PostgresPool } from "../../lib/stores/postgres/index.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -132,14 +127,6 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     },
     MAX_CASE_MS,
   );
-
-  test("a pool in place of a client of the caller is an error, on sessions that are new", async () => {
-    const { orders } = await openStore("pooled");
-    const pool = new Pool({ connectionString: server.url(), max: 3 });
-    onTestFinished(() => pool.end());
-    const connection = { pipeline: true, query: (query) => pool.query(query as never) } as PostgresConnection;
-    await expect(orders.using(connection).find(1n)).rejects.toSatisfy(isInvalidInput);
-  });
 
   test("a store opens at most ten sessions, replaces those that the server ends, and leaves none, like a migration", async () => {
     const connectionString = server.url();

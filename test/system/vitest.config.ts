@@ -13,12 +13,9 @@ const OF_THE_PACKAGE = [
 ];
 /** Suites that measure time or memory, also how soon a page shows a change, so they must not share the processor. */
 const ALONE = [
-  "test/system/client-list.test.ts",
   "test/system/console-domains-views.test.ts",
   "test/system/console-domains.test.ts",
   "test/system/console.test.ts",
-  "test/system/console-orders-million.test.ts",
-  "test/system/dynamodb-list.test.ts",
   "test/system/import-million.test.ts",
 ];
 

@@ -66,13 +66,6 @@ describe("loading an entry in Node", () => {
     return JSON.parse(await runSuccessfully(installed, "node", ["--input-type=module", "-e", script]));
   }
 
-  test.each(["orders", "plans", "http", "memory", "client", "testing"])(
-    "store-orders/%s loads no other package and no Node module",
-    async (entry) => {
-      expect(await loadedBy(`store-orders/${entry}`)).toEqual([]);
-    },
-  );
-
   test.each(["node", "sqlite", "lambda"])("store-orders/%s loads no other package", async (entry) => {
     const packages = (await loadedBy(`store-orders/${entry}`)).filter((name) => !isBuiltin(name));
     expect(packages).toEqual([]);

@@ -5,8 +5,9 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { createCommandLine, waitForOutput } from "../support/command-line.ts";
-import { freePort, startProgram } from "./program-process.ts";
+import { createCommandLine } from "../support/command-line.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
+import { startProgram } from "./program-process.ts";
 import { CADDY, configureCaddy } from "./proxies.ts";
 
 const { program = "", run, ready } = CADDY;
@@ -58,20 +59,12 @@ const NO_CERTIFICATE = "tlsv1 alert internal error";
 test.skipIf(program === "")(
   "a host gets a certificate while it is in the domains file, and is served at once and until it is removed",
   async () => {
-    for (const name of ["service", "http", "https", "metrics"] as const) ports[name] = await freePort();
+    for (const name of ["service", "http", "https", "metrics"] as const) ports[name] = await freeTcpPort();
     configureCaddy(cli.directory, ports, "on_demand");
     writeDomains("{ primary: orders.example.com }");
     const listen = ["--port", `${ports.service}`, "--metrics", `${ports.metrics}`];
-    const service = cli.spawn([
-      "serve",
-      "--trust-proxy",
-      "--plan",
-      "pro",
-      "--domains",
-      "domains.yaml",
-      ...listen,
-    ]);
-    await waitForOutput(service, /^metrics.*\n/m);
+    const flags = ["--trust-proxy", "--plan", "pro", "--domains", "domains.yaml", ...listen];
+    await cli.serve(flags, { pattern: /^metrics.*\n/m });
     await startCaddy();
 
     expect(await visit("orders.example.com")).toBe("401");

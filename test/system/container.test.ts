@@ -17,8 +17,8 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitForOutput } from "../support/command-line.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
 import { ROOT } from "./installed.ts";
-import { freePort } from "./program-process.ts";
 
 const deploy = join(ROOT, "lib/node/deploy");
 const instructions = readFileSync(join(deploy, "Dockerfile"), "utf8")
@@ -69,7 +69,7 @@ test("each RUN instruction succeeds with the files that the ignore file leaves",
 }, 120_000);
 
 test("as a user without rights, the command serves the page and passes the health check, and writes to /data only", async () => {
-  const port = await freePort();
+  const port = await freeTcpPort();
   const variables = [
     ...instruction("ENV")
       .join(" ")

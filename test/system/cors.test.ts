@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { createCommandLine, waitForOutput } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 import { describeInBrowser } from "./browser.ts";
 
 describeInBrowser("cross-origin requests in a browser", (browser) => {
@@ -21,17 +21,15 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
     await once(shop.listen(0, "127.0.0.1"), "listening");
     const origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
     const database = `${Math.random()}.db`;
-    const flags = ["--port", "0", "--database", database, ...flagsFor(origin)];
-    const serving = cli.spawn(["serve", "--demo", "--json", ...flags]);
-    serving.stderr.resume();
-    const { url: baseUrl, key: apiKey } = JSON.parse(await waitForOutput(serving, /\}\s*$/));
+    const flags = ["--demo", "--json", "--database", database, ...flagsFor(origin)];
+    const { message, stop } = await cli.serve(flags, { pattern: /\}\s*$/ });
+    const { url: baseUrl, key: apiKey } = JSON.parse(message);
     const page = await browser().newPage();
     await page.goto(origin);
     await page.addScriptTag({ content: script });
     onTestFinished(async () => {
       await page.close();
-      serving.kill("SIGTERM");
-      await once(serving, "exit");
+      await stop();
       shop.close().closeAllConnections();
     });
     /** Runs code in the page, with a client and its options. */

@@ -7,11 +7,16 @@ import { skipsBecause } from "../support/skip-reason.ts";
  * its tests is printed, and the result is `undefined`.
  */
 export function findProgram(name: string, debianPackage: string = name): string | undefined {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
-  const found = folders.map((folder) => join(folder, name)).find(isExecutable);
+  const found = findExecutable(name);
   const reason = `it is not on PATH or in /usr/sbin; install it with: apt-get install ${debianPackage}`;
   skipsBecause(`The tests of ${name}`, found === undefined ? reason : undefined);
   return found;
+}
+
+/** The path of a program on the path or in /usr/sbin; `undefined` if missing. */
+export function findExecutable(name: string): string | undefined {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

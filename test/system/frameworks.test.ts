@@ -5,8 +5,8 @@ import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { freeTcpPort } from "../support/postgres/server.ts";
 import { install, newFolder, ROOT } from "./installed.ts";
-import { freePort } from "./program-process.ts";
 
 type Runtime = "node" | "bun" | "deno";
 const RUNTIMES: readonly Runtime[] = ["node", "bun", "deno"];
@@ -133,7 +133,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Starts a program, and returns its address, its key, and the lines that it has printed since. */
 async function start(source: string, runtime: Runtime) {
-  const port = await freePort();
+  const port = await freeTcpPort();
   const file = join(folder, `program-${port}.js`);
   await writeFile(file, `import { handler, port } from "./service.js";\n${source}\n`);
   const [program = "", ...args] = programs[runtime];

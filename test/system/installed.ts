@@ -9,7 +9,8 @@ import { promisify } from "node:util";
 export const ROOT: string = new URL("../..", import.meta.url).pathname;
 
 const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
-const QUIET = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+/** The suites install the same packages again and again. */
+const QUIET = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"];
 const COMPILER = join(ROOT, "node_modules/.bin/tsc");
 const NODE_TYPES = dirname(dirname(createRequire(import.meta.url).resolve("@types/node/package.json")));
 

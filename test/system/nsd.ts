@@ -1,29 +1,15 @@
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { findExecutable } from "./find-program.ts";
+
+export { findExecutable as findServer } from "./find-program.ts";
 
 /** The path of the name server nsd (`apt-get install nsd`); `undefined` if missing. */
-export function findNsd(): string | undefined {
-  return findServer("nsd");
-}
-
-/** The path of a server that Debian puts in /usr/sbin; `undefined` if missing. */
-export function findServer(name: string): string | undefined {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
-  return folders
-    .map((folder) => join(folder, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-}
+export const findNsd = (): string | undefined => findExecutable("nsd");
 
 /** Serves zones, given by name with the content of their zone files. A zone without content fails to load. */
 export async function startNsd(

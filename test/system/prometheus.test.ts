@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createCommandLine, waitForOutput } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
 import { findProgram } from "./find-program.ts";
-import { freePort, startProgram } from "./program-process.ts";
+import { startProgram } from "./program-process.ts";
 
 const prometheus = findProgram("prometheus");
 const promtool = findProgram("promtool", "prometheus");
@@ -53,13 +54,12 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
   afterAll(() => stop());
 
   beforeAll(async () => {
-    const demo = ["serve", "--demo", "--port", "0", "--metrics", "0", "--database", "demo.db"];
-    const start = await waitForOutput(cli.spawn(demo), /^try.*\n/m);
-    const [, url = ""] = /^Store Orders +(\S+)/m.exec(start) ?? [];
-    const [, key = ""] = /^key +(\S+)/m.exec(start) ?? [];
-    const [, target = ""] = /^metrics +http:\/\/([^/]+)/m.exec(start) ?? [];
+    const flags = ["--demo", "--metrics", "0", "--database", "demo.db"];
+    const { url, message } = await cli.serve(flags, { pattern: /^try.*\n/m });
+    const [, key = ""] = /^key +(\S+)/m.exec(message) ?? [];
+    const [, target = ""] = /^metrics +http:\/\/([^/]+)/m.exec(message) ?? [];
     const headers = { authorization: `Bearer ${key}` };
-    const request = (method: string, path: string) => fetch(url + path, { method, headers });
+    const request = (method: string, path: string) => fetch(`${url}/v1${path}`, { method, headers });
     await request("DELETE", "/store/orders/1001");
     // Until the key is banned.
     for (let text = ""; !text.includes("api_key_banned"); ) {
@@ -72,7 +72,7 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
       .replace("127.0.0.1:9464", target)
       .replace("prometheus-rules.yml", join(deploy, "prometheus-rules.yml"));
     writeFileSync(join(cli.directory, "prometheus.yml"), config);
-    const address = `127.0.0.1:${await freePort()}`;
+    const address = `127.0.0.1:${await freeTcpPort()}`;
     const options = [
       "--config.file=prometheus.yml",
       "--storage.tsdb.path=data",

@@ -2,7 +2,9 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findProgram } from "./find-program.ts";
-import { HOST } from "./proxied-service.ts";
+
+/** The host of the shipped configurations. */
+export const HOST = "orders.example.com";
 
 const deploy = new URL("../../lib/node/deploy/", import.meta.url);
 const shipped = (name: string) => readFileSync(new URL(name, deploy), "utf8");

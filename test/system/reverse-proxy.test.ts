@@ -1,15 +1,93 @@
 /** The proxy configurations that ship, run by the real programs with a certificate, free ports and a live service. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, startProgram } from "./program-process.ts";
-import { cli, HOST, ORDERS, open, send, startService, useProxiedService } from "./proxied-service.ts";
-import { CADDY, NGINX } from "./proxies.ts";
+import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
+import { createTestAuthority } from "../support/certificates.ts";
+import { createCommandLine } from "../support/command-line.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
+import { startProgram } from "./program-process.ts";
+import { CADDY, HOST, NGINX } from "./proxies.ts";
 
-useProxiedService();
+/** The list has some 75 MB: more than the buffers of two connections can hold (`tcp_rmem` and `tcp_wmem`). */
+const ORDERS = 700_000;
+
+const cli = createCommandLine();
+const inFolder = (name: string) => join(cli.directory, name);
+const authority = createTestAuthority();
+let key = "";
+
+beforeAll(async () => {
+  const { cert, key: privateKey } = authority.issue([HOST]);
+  writeFileSync(inFolder("fullchain.pem"), cert);
+  writeFileSync(inFolder("privkey.pem"), privateKey);
+  const store = createSqliteStore({ path: inFolder("orders.db") });
+  const record = {
+    petId: 9_007_199_254_740_993n,
+    quantity: 1,
+    shipDate: "2026-11-20T12:00:00Z",
+    complete: true,
+  };
+  const orders = Array.from({ length: ORDERS }, (_, id) => ({
+    record: { id: BigInt(id), ...record },
+    status: "pending" as const,
+  }));
+  await store.orders.place(orders);
+  await store.close();
+  const database = ["--database", "orders.db"];
+  await cli.json("accounts", "create", "acme", "--plan", "business", ...database);
+  ({ key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...database));
+});
+afterAll(() => cli[Symbol.dispose]());
+
+/** Starts the service on a port, behind a proxy. `entries` is its log. */
+async function startService(port: number) {
+  const flags = ["--trust-proxy", "--log-addresses", "--port", `${port}`, "--database", "orders.db"];
+  const { child, stop } = await cli.serve(flags);
+  let log = "";
+  child.stderr.on("data", (text: string) => {
+    log += text;
+  });
+  const entries = () => log.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+  return { entries, stop };
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly localAddress?: string;
+}
+
+/** The first part of a response through a proxy. The path is sent as it is. */
+async function open(port: number, { headers = {}, ...options }: Sent): Promise<IncomingMessage> {
+  const sent = request({
+    host: "127.0.0.1",
+    port,
+    servername: HOST,
+    ca: authority.cert,
+    agent: false,
+    headers: { host: HOST, authorization: `Bearer ${key}`, ...headers },
+    ...options,
+  });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return response;
+}
+
+/** A response through a proxy, with its text. */
+async function send(port: number, options: Sent) {
+  const response = await open(port, options);
+  const { statusCode: status, headers } = response;
+  return { status, headers, text: (await buffer(response)).toString() };
+}
 
 describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, ready, configure }) => {
   const ports = { service: 0, http: 0, https: 0 };
@@ -18,7 +96,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
 
   beforeAll(async () => {
     if (program === "") return;
-    for (const name of ["service", "http", "https"] as const) ports[name] = await freePort();
+    for (const name of ["service", "http", "https"] as const) ports[name] = await freeTcpPort();
     configure(cli.directory, ports);
     await promisify(execFile)(program, validate, { cwd: cli.directory });
     service = await startService(ports.service);

@@ -158,9 +158,9 @@ describe("conventions", () => {
     const users = sources.filter((file) => code(file).includes("Math.random"));
     expect(users.toSorted()).toEqual([
       "lib/client/client.ts",
+      "lib/core/time.ts",
       "lib/orders/delivery.ts",
       "lib/orders/orders.ts",
-      "lib/stores/dynamodb/client.ts",
       "lib/stores/postgres/blockers.ts",
       "lib/stores/postgres/database.ts",
       "lib/stores/sqlite/database.ts",

@@ -28,7 +28,7 @@ test("a browser bundle of the client contains only the client, the order format 
   const { code, inputs } = await bundleForBrowser();
   const others = inputs.filter(
     (file) =>
-      !/^(<stdin>|lib\/(client|orders)\/[\w-]+\.ts|lib\/core\/(errors|time)\.ts|lib\/http\/errors\.ts)$/.test(
+      !/^(<stdin>|lib\/(client|orders)\/[\w-]+\.ts|lib\/core\/(base62|concurrency|errors|time)\.ts|lib\/http\/errors\.ts)$/.test(
         file,
       ),
   );
@@ -38,11 +38,11 @@ test("a browser bundle of the client contains only the client, the order format 
 
 test("the client lists and cancels orders with nothing but web platform globals", async () => {
   const { code } = await bundleForBrowser();
-  const { AbortController, Blob, Response, TextDecoder, URL, clearTimeout, setTimeout } = globalThis;
+  const { AbortController, Blob, Response, TextDecoder, URL, clearTimeout, crypto, setTimeout } = globalThis;
   const fetch = async (_url: string, { method }: RequestInit) =>
     method === "DELETE" ? new Response(null, { status: 204 }) : new Response('[{"id":9223372036854775807}]');
   const page = createContext({
-    ...{ AbortController, Blob, Response, TextDecoder, URL, clearTimeout, setTimeout, fetch },
+    ...{ AbortController, Blob, Response, TextDecoder, URL, clearTimeout, crypto, setTimeout, fetch },
   });
   runInContext(code, page);
   const result = await runInContext(

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { createClient } from "../../lib/client/index.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -65,19 +64,6 @@ test("a redirect host keeps the base path", async () => {
   const { send } = await createHandlerFixture({ basePath, hosts: () => hostTable(domains) });
   const { headers } = await send("GET", `${basePath}/docs?a=1`, { host: "www.orders.example.com" });
   expect(headers.get("location")).toBe(`https://orders.example.com${basePath}/docs?a=1`);
-});
-
-test("a client whose base URL contains the base path lists and cancels", async () => {
-  const { handler, key } = await createHandlerFixture({ basePath });
-  const client = createClient({
-    baseUrl: `https://orders.example.com${basePath}/v1`,
-    apiKey: key,
-    fetch: (url, init) => handler(new Request(url, init)),
-  });
-  const ids: (bigint | undefined)[] = [];
-  for await (const { id } of client.list()) ids.push(id);
-  expect(ids).toHaveLength(4);
-  expect(await client.cancel(1n)).toEqual({ ok: true });
 });
 
 test.each(["shop", "/shop/", "/", "//shop", "/a b", "/shop/../x", "/.", "/%73hop", "/shop?x"])(

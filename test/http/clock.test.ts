@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createHandler } from "../../lib/http/handler.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
 
 /** What untyped clocks return. */
@@ -17,36 +16,30 @@ const CLOCKS: readonly (readonly [name: string, clock: () => unknown, found: Reg
   ["nothing", () => undefined, /^clock: It is undefined\./],
 ];
 
-const STORES = { memory: createMemoryStore, SQLite: () => createSqliteStore({ path: ":memory:" }) };
-
-for (const [engine, open] of Object.entries(STORES))
-  test.each(CLOCKS)(
-    `with a clock that returns %s, ${engine} admits nobody, and each request reports why`,
-    async (_name, clock, found) => {
-      const store = open();
-      onTestFinished(() => store.close());
-      const options = { store, clock: clock as () => number };
-      const { send, events, key } = await createHandlerFixture(options);
-      for (const path of ["/v1/store/orders", "/v1/nowhere", "/v1/pets/7"]) {
-        const response = await send("GET", path);
-        expect(codeOf(response)).toBe("internal_error");
-        expect(response.headers.get("x-ratelimit-remaining")).toBe("60");
-      }
-      expect(codeOf(await send("DELETE", "/v1/store/order/1"))).toBe("internal_error");
-      expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
-      for (let guess = 0; guess < 70; guess++)
-        expect(codeOf(await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}x` }))).toBe(
-          "internal_error",
-        );
-      expect((await send("GET", "/readyz")).status).toBe(500);
-      expect((await send("GET", "/healthz")).status).toBe(200);
-      const failed = events.filter(({ status }) => status === 500);
-      expect(failed).toHaveLength(75);
-      for (const { error } of failed)
-        expect(error).toMatchObject({ code: "invalid_input", message: expect.stringMatching(found) });
-      expect((await store.accounts.find("shop"))?.usage.day.count).toBe(0);
-    },
-  );
+test.each(CLOCKS)(
+  "with a clock that returns %s, nobody is admitted, and each request reports why",
+  async (_name, clock, found) => {
+    const { send, store, events, key } = await createHandlerFixture({ clock: clock as () => number });
+    for (const path of ["/v1/store/orders", "/v1/nowhere", "/v1/pets/7"]) {
+      const response = await send("GET", path);
+      expect(codeOf(response)).toBe("internal_error");
+      expect(response.headers.get("x-ratelimit-remaining")).toBe("60");
+    }
+    expect(codeOf(await send("DELETE", "/v1/store/order/1"))).toBe("internal_error");
+    expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
+    for (let guess = 0; guess < 70; guess++)
+      expect(codeOf(await send("GET", "/v1/store/orders", { authorization: `Bearer ${key}x` }))).toBe(
+        "internal_error",
+      );
+    expect((await send("GET", "/readyz")).status).toBe(500);
+    expect((await send("GET", "/healthz")).status).toBe(200);
+    const failed = events.filter(({ status }) => status === 500);
+    expect(failed).toHaveLength(75);
+    for (const { error } of failed)
+      expect(error).toMatchObject({ code: "invalid_input", message: expect.stringMatching(found) });
+    expect((await store.accounts.find("shop"))?.usage.day.count).toBe(0);
+  },
+);
 
 test("a clock that throws admits nobody, and its error is on the console if nobody else takes it", async () => {
   const printed = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -29,66 +29,36 @@ test("everything that is wrong with the operations is reported at startup", () =
   ];
   const create = () =>
     createHandler({ store, operations: wrong as unknown as NonNullable<HandlerOptions["operations"]> });
-  expect(create).toThrow(
-    expect.objectContaining({
-      issues: [
-        {
-          path: "operations[0].handle",
-          message: "The operation readStatus has no implementation. Add a function 'handle'.",
-        },
-        { path: "operations[1].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
-        {
-          path: "operations[2].path",
-          message:
-            "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
-        },
-        {
-          path: "operations[2].parameters.callerId",
-          message: "The path has no {callerId}. Add it there, or remove it.",
-        },
-        {
-          path: "operations[2].parameters.region",
-          message: "The path has no {region}. Add it there, or remove it.",
-        },
-        { path: "operations[3].parameters.orderId", message: "Describe this parameter of the path." },
-        { path: "operations[3].errors", message: "There is no error code 'gone'." },
-        {
-          path: "operations[3].path",
-          message: "Another operation has GET /store/orders/{orderId}/status too. Change one.",
-        },
-        { path: "operations[4].parameters.id", message: "Describe this parameter of the path." },
-        {
-          path: "operations[4].parameters.orderId",
-          message: "The path has no {orderId}. Add it there, or remove it.",
-        },
-        { path: "operations[4].id", message: "Another operation is named listOrders too. Rename one." },
-        {
-          path: "operations[4].path",
-          message: "Another operation has GET /store/orders/{id}/status too. Change one.",
-        },
-        {
-          path: "operations[5].success",
-          message: "Describe the success: its status and a description.",
-        },
-        {
-          path: "operations[6].handle",
-          message: "The operation without id has no implementation. Add a function 'handle'.",
-        },
-        { path: "operations[6].method", message: "Use one of: GET, POST, PUT, PATCH, DELETE." },
-        {
-          path: "operations[6].path",
-          message:
-            "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
-        },
-        {
-          path: "operations[6].success",
-          message: "Describe the success: its status and a description.",
-        },
-        { path: "operations[6].errors", message: "There is no error code 'undefined'." },
-        { path: "operations[7].errors", message: "There is no error code ''." },
-      ],
-    }),
-  );
+  const method = "Use one of: GET, POST, PUT, PATCH, DELETE.";
+  const path =
+    "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.";
+  const success = "Describe the success: its status and a description.";
+  const describe = "Describe this parameter of the path.";
+  const noParameter = (name: string) => `The path has no {${name}}. Add it there, or remove it.`;
+  const noHandle = (name: string) => `The operation ${name} has no implementation. Add a function 'handle'.`;
+  const taken = (name: string) => `Another operation has GET /store/orders/{${name}}/status too. Change one.`;
+  const issues = [
+    ["[0].handle", noHandle("readStatus")],
+    ["[1].method", method],
+    ["[2].path", path],
+    ["[2].parameters.callerId", noParameter("callerId")],
+    ["[2].parameters.region", noParameter("region")],
+    ["[3].parameters.orderId", describe],
+    ["[3].errors", "There is no error code 'gone'."],
+    ["[3].path", taken("orderId")],
+    ["[4].parameters.id", describe],
+    ["[4].parameters.orderId", noParameter("orderId")],
+    ["[4].id", "Another operation is named listOrders too. Rename one."],
+    ["[4].path", taken("id")],
+    ["[5].success", success],
+    ["[6].handle", noHandle("without id")],
+    ["[6].method", method],
+    ["[6].path", path],
+    ["[6].success", success],
+    ["[6].errors", "There is no error code 'undefined'."],
+    ["[7].errors", "There is no error code ''."],
+  ].map(([where, message]) => ({ path: `operations${where}`, message }));
+  expect(create).toThrow(expect.objectContaining({ issues }));
 });
 
 test("an operation with a mistake in its types does not compile", async () => {

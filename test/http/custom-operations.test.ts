@@ -36,34 +36,6 @@ test("the parameters have the types of the definition, in any order; an invalid 
   expect(codeOf(await send("GET", "/v1/store/orders/x/status"))).toBe("order_not_found");
 });
 
-test("a custom operation is described in the OpenAPI document, with its tag and schema", async () => {
-  const { send } = await createHandlerFixture({ operations, store: createMemoryStore() });
-  const { paths, tags } = JSON.parse((await send("GET", "/openapi.json")).text);
-  const { get } = paths["/store/orders/{orderId}/status"];
-  expect(get.operationId).toBe("readStatus");
-  expect(Object.keys(get.responses)).toEqual(["200", "401", "404", "429", "500", "503"]);
-  expect(get.responses["200"].content["application/json"].schema).toEqual({ type: "string" });
-  expect(get.parameters[0].schema).toEqual({ type: "integer", format: "int64" });
-  const { post } = paths["/{region}/callers/{callerId}"];
-  expect(post["x-stability"]).toBe("experimental");
-  expect(
-    post.parameters.map(({ name, schema }: { name: string; schema: { type: string } }) => [
-      name,
-      schema.type,
-    ]),
-  ).toEqual([
-    ["region", "string"],
-    ["callerId", "integer"],
-  ]);
-  expect(tags.map(({ name }: { name: string }) => name)).toEqual(["orders", "pets", "callers"]);
-  expect(tags.map(({ description }: { description: string }) => description)).toEqual([
-    expect.stringMatching(/order/),
-    expect.stringMatching(/./),
-    "Operations on callers.",
-  ]);
-  expect(tags[0].description).not.toBe("Operations on orders.");
-});
-
 test("an invalid identifier is the 404 of the operation, wherever that is among its errors", async () => {
   const errors = ["order_already_shipped", "order_not_found", "pet_not_found"] as const;
   const { send } = await createHandlerFixture({ operations: [{ ...readStatus, errors }], store });

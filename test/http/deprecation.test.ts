@@ -26,20 +26,6 @@ test("the link of a deprecated operation is docsUrl, otherwise the OpenAPI docum
   expect(new URL(target, "https://shop.example.com/live/v1/pets/1").pathname).toBe("/live/openapi.json");
 });
 
-test("the document has the server's own relative URL and the configured servers, never an example", async () => {
-  const serversOf = async (options: { readonly servers?: readonly { readonly url: string }[] }) => {
-    const { send } = await createHandlerFixture(options);
-    return JSON.parse((await send("GET", "/openapi.json")).text).servers.map(
-      ({ url }: { url: string }) => url,
-    );
-  };
-  expect(await serversOf({})).toEqual(["./v1"]);
-  expect(await serversOf({ servers: [{ url: "https://orders.example.org/v1" }] })).toEqual([
-    "./v1",
-    "https://orders.example.org/v1",
-  ]);
-});
-
 test("the first server has the address that the runtime knows, once and with its configured description", async () => {
   const production = { url: "https://orders.example.org/shop/v1", description: "production" };
   const { send } = await createHandlerFixture({ servers: [production], basePath: "/shop" });
@@ -64,16 +50,6 @@ test("getPet without a source replies 404 with the deprecation headers", async (
   const answer = await send("GET", "/v1/pets/1");
   expect([answer.status, codeOf(answer)]).toEqual([404, "pet_not_found"]);
   expect(answer.headers.has("sunset")).toBe(true);
-});
-
-test("every response of a deprecated operation carries the headers, errors included", async () => {
-  const { send } = await createHandlerFixture({ pets });
-  const answer = await send("GET", "/v1/pets/1", { authorization: "" });
-  expect([answer.status, answer.headers.has("deprecation"), answer.headers.has("link")]).toEqual([
-    401,
-    true,
-    true,
-  ]);
 });
 
 test("from the sunset date on, the operation replies 410 operation_sunset", async () => {

@@ -30,12 +30,12 @@ async function createCountedService(check: () => Promise<void> = async () => {})
   return { ...service, calls: () => calls };
 }
 
-test("1,000 requests to each health check are all 200 with one store call a second, and count for nobody", async () => {
+test("100 requests to each health check are all 200 with one store call a second, and count for nobody", async () => {
   const { send, calls, time } = await createCountedService();
   for (const elapsed of [0, 999, 1000]) {
     time.now = NOON + elapsed;
     const answers = await Promise.all(
-      Array.from({ length: 2_000 }, (_, index) =>
+      Array.from({ length: 200 }, (_, index) =>
         send("GET", index % 2 === 0 ? "/healthz" : "/readyz", { authorization: "" }),
       ),
     );

@@ -87,18 +87,6 @@ test("pages without records are left out, wherever they are", async () => {
   }
 });
 
-test("a page is read only when the consumer requests it", async () => {
-  const { pages, seen } = pagesOf(100);
-  const list = await listOf(pages);
-  const reader = readerOf(list);
-  expect(seen.read).toBe(1);
-  await reader.read();
-  expect(seen.read).toBe(1);
-  await reader.read();
-  await reader.read();
-  expect(seen.read).toBe(3);
-});
-
 test("a consumer that cancels ends the reading", async () => {
   const { pages, seen } = pagesOf(100);
   const list = await listOf(pages);
@@ -212,15 +200,4 @@ test("the event of a streamed list is emitted when the list has ended, and repor
   await (await handler(request())).body?.cancel();
   await new Promise(setImmediate);
   expect(events[1]).toMatchObject({ status: 200, bodyEnd: "cancelled" });
-});
-
-test("the event of a HEAD request for a long list is complete", async () => {
-  const store = createMemoryStore();
-  const { events, send } = await createHandlerFixture({ store });
-  await store.orders.place(
-    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
-  );
-  expect(await send("HEAD", "/v1/store/orders")).toMatchObject({ status: 200, text: "" });
-  await new Promise(setImmediate);
-  expect(events).toMatchObject([{ method: "HEAD", status: 200, bodyEnd: "complete" }]);
 });

@@ -14,20 +14,8 @@ const FOREIGN: readonly (readonly [string, unknown])[] = [
   ["null", null],
   ["a string", "192.0.2.1"],
   ["a function", () => {}],
-  [
-    "the server of Bun",
-    {
-      address: { address: "127.0.0.1", family: "IPv4", port: 3000 },
-      hostname: "localhost",
-      port: 3000,
-      requestIP: () => null,
-      url: new URL("http://localhost:3000"),
-    },
-  ],
-  [
-    "the info of Deno",
-    { remoteAddr: { transport: "tcp", hostname: "192.0.2.1" }, completed: Promise.resolve() },
-  ],
+  ["the server of Bun", { address: { address: "127.0.0.1", port: 3000 }, hostname: "localhost", port: 3000 }],
+  ["the info of Deno", { remoteAddr: { hostname: "192.0.2.1" }, completed: Promise.resolve() }],
   ["the bindings of Workers", { DB: {}, address: 7, host: ["a"], target: {} }],
   ["the parameters of Next.js", { params: Promise.resolve({ path: ["store"] }) }],
   [
@@ -36,15 +24,7 @@ const FOREIGN: readonly (readonly [string, unknown])[] = [
   ],
   ["an unknown error code", { requestError: "toString" }],
   ["a request identifier that no header can have", { requestId: "a\r\nset-cookie: b" }],
-  [
-    "an object whose fields throw",
-    new Proxy(
-      {},
-      {
-        get: fail,
-      },
-    ),
-  ],
+  ["an object whose fields throw", new Proxy({}, { get: fail })],
 ];
 
 describe("a second argument that is not our context", () => {
@@ -87,27 +67,4 @@ test.each([
     const { status } = (await respond?.(request as Request)) ?? {};
     expect(status).toBeGreaterThanOrEqual(400);
   }
-});
-
-test("code of the embedder that throws where nothing can is a 500 whose event says why", async () => {
-  const bug = new TypeError("bug");
-  let fails = false;
-  const { handler, key, events } = await createHandlerFixture({
-    clock() {
-      if (fails) throw bug;
-      return 0;
-    },
-    documents: async (path) =>
-      path === "/logo.svg" ? { status: 200, headers: { "x-bad": "a\r\nb" }, body: "" } : undefined,
-  });
-  fails = true;
-  const response = await handler(new Request(URL_OF_LIST, { headers: { authorization: `Bearer ${key}` } }));
-  expect(response.status).toBe(500);
-  expect(response.headers.get("x-ratelimit-limit")).toBe("60");
-  expect(events.at(-1)?.error).toBe(bug);
-  fails = false;
-  const unsendable = await handler(new Request("http://localhost/logo.svg"));
-  expect(unsendable.status).toBe(500);
-  const message = expect.stringContaining('The header "x-bad" cannot be sent');
-  expect(events.at(-1)?.error).toMatchObject({ message });
 });

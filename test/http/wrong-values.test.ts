@@ -240,16 +240,9 @@ testPort(
   REPLIES,
   { ...OF_REPLIES, "never settles": "hangs" },
   (value) => {
-    const success = { status: 200, description: "Yes." } as const;
-    const texts = { tag: "own", summary: "Own", description: "Own." };
     const operation = {
-      id: "own",
-      method: "GET",
-      path: "/own",
-      ...texts,
-      success,
-      errors: [],
-      handle: value,
+      ...{ id: "own", method: "GET", path: "/own", tag: "own", summary: "Own", description: "Own." },
+      ...{ success: { status: 200, description: "Yes." }, errors: [], handle: value },
     };
     return outcomeOf(asPort("operations", [operation]), "GET", "/v1/own");
   },
@@ -312,43 +305,27 @@ testPort(
 
 const QUOTA = { limit: 60, remaining: 59, resetsAt: NOON + 60_000 };
 const CALLER = { accountId: "shop", keyId: "shop.key", plan: "free" };
+/** A decision about the account of the key, changed. */
+const decides = (changed: object) => async () => ({ ok: true, caller: CALLER, quota: QUOTA, ...changed });
 
 testPort(
   "accounts.admit() is a decision about the account of the key",
   {
-    "an admission": async () => ({ ok: true, caller: CALLER, quota: QUOTA }),
-    "an admission of nobody": async () => ({ ok: true, quota: QUOTA }),
-    "an admission of another account": async () => ({
-      ok: true,
-      caller: { ...CALLER, accountId: "other" },
-      quota: QUOTA,
+    "an admission": decides({}),
+    "an admission of nobody": decides({ caller: undefined }),
+    "an admission of another account": decides({ caller: { ...CALLER, accountId: "other" } }),
+    "an admission of no key": decides({ caller: { accountId: "shop" } }),
+    "an admission without a quota": decides({ quota: undefined }),
+    "an admission with a quota that is no number": decides({ quota: { ...QUOTA, remaining: Number.NaN } }),
+    "an admission in other words": decides({ ok: "yes" }),
+    "an admission as a number": decides({ ok: 1 }),
+    "a rejection without a code": decides({ ok: false }),
+    "a rejection with another code": decides({ ok: false, code: "order_not_found", retryAfterSeconds: 1 }),
+    "a rejection without a time": decides({
+      ...{ ok: false, code: "api_key_banned", rejections: { windowStart: NOON, count: 1 } },
     }),
-    "an admission of no key": async () => ({ ok: true, caller: { accountId: "shop" }, quota: QUOTA }),
-    "an admission without a quota": async () => ({ ok: true, caller: CALLER }),
-    "an admission with a quota that is no number": async () => ({
-      ok: true,
-      caller: CALLER,
-      quota: { ...QUOTA, remaining: Number.NaN },
-    }),
-    "an admission in other words": async () => ({ ok: "yes", caller: CALLER, quota: QUOTA }),
-    "an admission as a number": async () => ({ ok: 1, caller: CALLER, quota: QUOTA }),
-    "a rejection without a code": async () => ({ ok: false, caller: CALLER, quota: QUOTA }),
-    "a rejection with another code": async () => ({
-      ok: false,
-      code: "order_not_found",
-      caller: CALLER,
-      quota: QUOTA,
-      retryAfterSeconds: 1,
-    }),
-    "a rejection without a time": async () => ({
-      ok: false,
-      code: "api_key_banned",
-      caller: CALLER,
-      quota: QUOTA,
-      rejections: { windowStart: NOON, count: 1 },
-    }),
-    "a rejection": async () => ({
-      ...{ ok: false, code: "api_key_banned", caller: CALLER, quota: QUOTA, retryAfterSeconds: 5 },
+    "a rejection": decides({
+      ...{ ok: false, code: "api_key_banned", retryAfterSeconds: 5 },
       rejections: { windowStart: NOON, count: 30, bannedUntil: NOON + 5_000 },
     }),
     "an invalid key": async () => ({ ok: false, code: "invalid_api_key", reason: "unknown_key" }),

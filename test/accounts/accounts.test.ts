@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { MAX_OVERLAP_MS } from "../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
+import type { Environment } from "../../lib/accounts/api-key.ts";
 import { parseKey } from "../../lib/accounts/hash-key.ts";
+import { isInvalidInput } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 const HOUR = 3_600_000;
@@ -29,6 +32,11 @@ function issued(result: KeyResult): IssuedKey {
   return result.ok ? result : expect.fail(result.code);
 }
 
+async function openWithKey() {
+  const opened = await open();
+  return { ...opened, key: issued(await opened.accounts.issueKey("shop")) };
+}
+
 test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"])(
   "%j is rejected as an account identifier",
   async (id) => {
@@ -54,8 +62,7 @@ test("a key can have a name that is safe to show, and never contains a key", asy
 });
 
 test("an account that changes its plan keeps its keys, and has the limits of the new plan only", async () => {
-  const { accounts, store, use } = await open();
-  const key = issued(await accounts.issueKey("shop"));
+  const { accounts, store, use, key } = await openWithKey();
   const limits = { perMinute: 2, perDay: 3 };
   await accounts.setPlan("shop", { plan: "enterprise", customLimits: limits });
   expect(await store.find("shop")).toMatchObject({ plan: "enterprise", customLimits: limits });
@@ -72,8 +79,7 @@ test("an account that changes its plan keeps its keys, and has the limits of the
 });
 
 test("a ban is lifted from the key that is named, and nothing else is", async () => {
-  const { accounts, store, use } = await open();
-  const key = issued(await accounts.issueKey("shop"));
+  const { accounts, store, use, key } = await openWithKey();
   await store.recordRejections(parseKey(key.key) ?? expect.fail(), 25, START);
   expect(await use(key)).toBe("api_key_banned");
   expect(await accounts.unbanKey("nobody.1")).toEqual({ ok: false, code: "account_not_found" });
@@ -83,33 +89,18 @@ test("a ban is lifted from the key that is named, and nothing else is", async ()
   expect(await use(key)).toBe("admitted");
 });
 
-test("an account that is deleted is gone with its keys", async () => {
-  const { accounts, store, use } = await open();
-  const key = issued(await accounts.issueKey("shop"));
-  expect(await accounts.delete("shop")).toMatchObject({ ok: true });
-  expect(await use(key)).toBe("unknown_key");
-  expect(await store.find("shop")).toBeUndefined();
-  expect(await accounts.delete("shop")).toMatchObject({ ok: false, code: "account_not_found" });
-});
-
 test("an enterprise account needs custom limits that one database item can sustain", async () => {
   const { accounts } = await open();
   const create = (customLimits?: { perMinute: number; perDay: number }) =>
     accounts.create("big", { plan: "enterprise", ...(customLimits === undefined ? {} : { customLimits }) });
-  await expect(create()).rejects.toThrow(
-    "An account with the enterprise plan needs its limits per minute and per day.",
-  );
-  await expect(create({ perMinute: 60_001, perDay: 1 })).rejects.toThrow("perMinute: Give at most 60000");
-  await expect(create({ perMinute: 0, perDay: 1 })).rejects.toThrow(
-    "perMinute: Give a whole number of at least 1.",
-  );
-  await expect(create({ perMinute: 1, perDay: 1.5 })).rejects.toThrow(
-    "perDay: Give a whole number of at least 1.",
-  );
-  expect(await create({ perMinute: 60_000, perDay: 10 ** 9 })).toMatchObject({
-    ok: true,
-    account: { id: "big" },
-  });
+  for (const [limits, message] of [
+    [undefined, "An account with the enterprise plan needs its limits per minute and per day."],
+    [{ perMinute: 60_001, perDay: 1 }, "perMinute: Give at most 60000"],
+    [{ perMinute: 0, perDay: 1 }, "perMinute: Give a whole number of at least 1."],
+    [{ perMinute: 1, perDay: 1.5 }, "perDay: Give a whole number of at least 1."],
+  ] as const)
+    await expect(create(limits)).rejects.toThrow(message);
+  expect(await create({ perMinute: 60_000, perDay: 10 ** 9 })).toMatchObject({ ok: true });
 });
 
 test("an unknown plan, or custom limits for a fixed plan, are rejected", async () => {
@@ -141,8 +132,7 @@ test("a key without an expiry or a name has no such field, neither where it is i
 });
 
 test("a rotation issues a successor and keeps the old key active for the overlap", async () => {
-  const { accounts, use, tick } = await open();
-  const old = issued(await accounts.issueKey("shop"));
+  const { accounts, use, tick, key: old } = await openWithKey();
   const successor = issued(await accounts.rotateKey(old.keyId, { overlapMs: HOUR }));
   expect(successor.expiresAt).toBeUndefined();
   tick(HOUR - 1);
@@ -162,16 +152,8 @@ test("a rotation never extends the expiry of a key or of its successor", async (
   ]);
 });
 
-test("a rotation without overlap deactivates the old key at once", async () => {
-  const { accounts, use } = await open();
-  const old = issued(await accounts.issueKey("shop"));
-  issued(await accounts.rotateKey(old.keyId, { overlapMs: 0 }));
-  expect(await use(old)).toBe("expired");
-});
-
 test("a revoked key is rejected at the next request and cannot be rotated", async () => {
-  const { accounts, use } = await open();
-  const key = issued(await accounts.issueKey("shop"));
+  const { accounts, use, key } = await openWithKey();
   expect(await use(key)).toBe("admitted");
   await accounts.revokeKey(key.keyId);
   expect(await use(key)).toBe("unknown_key");
@@ -204,12 +186,15 @@ test("an account has at most 20 active keys, and the oldest inactive keys are de
   expect(kept).toHaveLength(40);
 });
 
-test("a key cannot be issued with an expiry in the past", async () => {
+test.each([
+  [START, "Give a time in the future."],
+  [Number.NaN, "Give a time in the future."],
+  [8.64e15 + 1, ""],
+  [Infinity, ""],
+  [START + 0.5, ""],
+])("a key cannot be issued with the expiry %d", async (expiresAt, message) => {
   const { accounts } = await open();
-  await expect(accounts.issueKey("shop", { expiresAt: START })).rejects.toThrow(
-    "expiresAt: Give a time in the future.",
-  );
-  await expect(accounts.issueKey("shop", { expiresAt: Number.NaN })).rejects.toThrow("future");
+  await expect(accounts.issueKey("shop", { expiresAt })).rejects.toThrow(`expiresAt: ${message}`);
 });
 
 test("operations on a missing account or key fail with account_not_found or key_not_found", async () => {
@@ -217,6 +202,7 @@ test("operations on a missing account or key fail with account_not_found or key_
   expect(await accounts.create("shop", { plan: "pro" })).toEqual({ ok: false, code: "account_exists" });
   expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual({ ok: false, code: "account_not_found" });
   expect(await accounts.resetUsage("nobody")).toEqual({ ok: false, code: "account_not_found" });
+  expect(await accounts.delete("nobody")).toEqual({ ok: false, code: "account_not_found" });
   expect(await accounts.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
   for (const id of ["shop.nothing", "nobody.1", "garbage", ""]) {
     const failure = { ok: false, code: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };
@@ -265,4 +251,87 @@ test("with a clock that returns no instant, no key is issued, rotated or revoked
       await expect(change()).rejects.toThrow(/^clock: It is .*whole milliseconds/);
   }
   expect(await store.find("shop")).toEqual(before);
+});
+
+test("an overlap is a whole number of milliseconds from 0 to 90 days; any other value changes nothing", async () => {
+  const { accounts, store } = await open();
+  expect(MAX_OVERLAP_MS).toBe(90 * 24 * HOUR);
+  const { keyId } = issued(await accounts.issueKey("shop"));
+  const before = await store.find("shop");
+  for (const overlapMs of [MAX_OVERLAP_MS + 1, 1e6 * 365 * 24 * HOUR, Infinity, Number.NaN, -1, 0.5]) {
+    const error = await accounts.rotateKey(keyId, { overlapMs }).catch((reason: unknown) => reason);
+    expect(isInvalidInput(error) && error.message).toBe("overlapMs: Use an overlap from 0 to 90 days.");
+  }
+  expect(await store.find("shop")).toEqual(before);
+  expect(await accounts.rotateKey(keyId, { overlapMs: MAX_OVERLAP_MS })).toMatchObject({ ok: true });
+});
+
+test("a key in its overlap cannot be rotated again, and the error names its successor", async () => {
+  const { accounts, store, tick, key: old } = await openWithKey();
+  const successor = issued(await accounts.rotateKey(old.keyId, { overlapMs: HOUR }));
+  tick(HOUR / 2);
+  const before = await store.find("shop");
+  const conflict = { ok: false, code: "key_already_rotated", successorId: successor.keyId };
+  expect(await accounts.rotateKey(old.keyId, { overlapMs: 0 })).toEqual(conflict);
+  expect(await store.find("shop")).toEqual(before);
+  expect(await accounts.rotateKey(successor.keyId, { overlapMs: 0 })).toMatchObject({ ok: true });
+});
+
+test("exactly one of several concurrent rotations of a key succeeds", async () => {
+  const { accounts } = await open();
+  const { keyId } = issued(await accounts.issueKey("shop"));
+  const rotations = Array.from({ length: 5 }, () => accounts.rotateKey(keyId, { overlapMs: HOUR }));
+  const codes = (await Promise.all(rotations)).map((result) => (result.ok ? "ok" : result.code));
+  expect(codes.toSorted()).toEqual([...Array(4).fill("key_already_rotated"), "ok"]);
+});
+
+const NOT_A_TEXT = [undefined, null, 5, ["shop"], {}] as unknown[] as string[];
+const PLAN = { plan: "free" } as const;
+
+/** The path of the issue with which the call rejects. */
+async function pathOf(call: () => Promise<unknown>): Promise<string | undefined> {
+  const error: unknown = await call().catch((reason: unknown) => reason);
+  return isInvalidInput(error) ? error.issues[0]?.path : `no InvalidInputError: ${error}`;
+}
+
+test.each(NOT_A_TEXT.map((id) => [id]))(
+  "an identifier that is %j instead of a string is rejected and changes nothing",
+  async (id) => {
+    const { accounts, store } = await open();
+    const before = await store.find("shop");
+    for (const call of [
+      () => accounts.create(id, PLAN),
+      () => accounts.setPlan(id, { plan: "pro" }),
+      () => accounts.resetUsage(id),
+      () => accounts.delete(id),
+      () => accounts.issueKey(id),
+    ])
+      expect(await pathOf(call)).toBe("accountId");
+    for (const call of [
+      () => accounts.rotateKey(id, { overlapMs: 0 }),
+      () => accounts.revokeKey(id),
+      () => accounts.unbanKey(id),
+    ])
+      expect(await pathOf(call)).toBe("keyId");
+    await expect(accounts.unbanKey(id)).rejects.toThrow("keyId: Give a string.");
+    expect(await store.find("shop")).toEqual(before);
+  },
+);
+
+test("a plan, limits and an overlap that are missing are rejected", async () => {
+  const { accounts } = await open();
+  const nothing = undefined as never;
+  expect(await pathOf(() => accounts.create("other", nothing))).toBe("plan");
+  expect(await pathOf(() => accounts.setPlan("shop", nothing))).toBe("plan");
+  const withoutLimits = { plan: "enterprise", customLimits: null } as never;
+  expect(await pathOf(() => accounts.setPlan("shop", withoutLimits))).toBe("plan");
+  expect(await pathOf(() => accounts.rotateKey("shop.key", nothing))).toBe("overlapMs");
+});
+
+test("an environment other than test and live is rejected before the store records it for good", async () => {
+  const { store } = await open();
+  for (const environment of [undefined, "production"] as unknown[] as Environment[]) {
+    expect(() => createAccounts({ store, environment })).toThrow("environment: Choose one of test, live.");
+  }
+  expect(await store.recordEnvironment("live")).toBe("live");
 });

@@ -45,16 +45,8 @@ test("no other text is accepted as a key", () => {
   );
 });
 
-test("secrets are unique and uniformly distributed base62", () => {
-  const secrets = Array.from({ length: 2_000 }, () => randomBase62(32));
-  expect(new Set(secrets).size).toBe(2_000);
-  const counts = new Map<string, number>();
-  for (const character of secrets.join("")) counts.set(character, (counts.get(character) ?? 0) + 1);
-  expect(counts.size).toBe(62);
-  const expected = (2_000 * 32) / 62;
-  const chiSquare = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
-  // 61 degrees of freedom: beyond 130 once in a million runs; a bias by `% 62` over a byte gives about 300.
-  expect(chiSquare).toBeLessThan(130);
+test("secrets are unique", () => {
+  expect(new Set(Array.from({ length: 2_000 }, () => randomBase62(32))).size).toBe(2_000);
 });
 
 test("every character is as likely as any other, whatever bytes the generator returns", () => {

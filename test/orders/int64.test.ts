@@ -9,30 +9,10 @@ test("every int64 is parsed from its decimal digits", () => {
 });
 
 test.each([
-  "",
-  "9223372036854775808",
-  "-9223372036854775809",
-  "1e3",
-  "+1",
-  "01",
-  "-0",
-  "1.0",
-  " 1",
-  "1\n",
-  "0x1",
-  "١",
-  "\0",
+  ...["9223372036854775808", "-9223372036854775809"],
+  ...["", "1e3", "+1", "01", "-0", "1.0", " 1", "1\n", "0x1", "١", "\0"],
 ])("%j is not a canonical int64", (text) => {
   expect(parseInt64(text)).toBeUndefined();
-});
-
-test("JSON integers keep every digit in any context", () => {
-  fc.assert(
-    fc.property(int64, (value) => {
-      const read = parseInt64Json(`{"a":[${value}],"b":"${value}"}`) as { a: [number | bigint]; b: string };
-      return BigInt(read.a[0]) === value && read.b === value.toString();
-    }),
-  );
 });
 
 /** Places in a JSON text where a number can stand, each with the way to it. */

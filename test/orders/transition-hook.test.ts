@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { acceptsEvent, ORDER_EVENTS, ORDER_STATUSES } from "../../lib/orders/lifecycle.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import type { OrderTransition } from "../../lib/orders/transition-hook.ts";
@@ -59,19 +59,6 @@ test.each([
   });
   expect(await orders.place({ id: 1n })).toMatchObject({ ok: true, created: true });
   expect(reported).toEqual([["onTransition", new Error("The till is closed.")]]);
-});
-
-test("without onHookError the error is one line on the console, and a reporter that throws fails nothing", async () => {
-  const log = vi.spyOn(console, "error").mockReturnValue();
-  onTestFinished(() => log.mockRestore());
-  const { orders: store } = createMemoryStore();
-  const fail = () => {
-    throw new Error("The till is closed.");
-  };
-  await createOrders({ store, onTransition: fail }).place({ id: 1n });
-  expect(log.mock.calls).toEqual([["store-orders: onTransition failed: The till is closed."]]);
-  const orders = createOrders({ store, onTransition: fail, onHookError: fail });
-  expect(await orders.cancel(1n)).toMatchObject({ ok: true });
 });
 
 test("each event is allowed in exactly one status, which the hook reports as the one before", () => {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { NetworkError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorResponse, neverRespond, openClient, rejection } from "./fixture.ts";
+import { errorResponse, neverRespond, openAfter, openClient, rejection } from "./fixture.ts";
 
 describe("retries", () => {
   test("a 503 is retried after its Retry-After plus a growing jitter", async () => {
@@ -31,29 +31,20 @@ describe("retries", () => {
     expect(await store.orders.find(1n)).toMatchObject({ status: "cancelled" });
   });
 
-  test("after a 429 it is known that this call did not cancel the order", async () => {
-    const { client, run } = await openClient({
-      network: async (forward, attempt) =>
-        attempt === 1 ? errorResponse(429, "rate_limit_exceeded", { "retry-after": "1" }) : forward(),
-    });
-    expect(await run(client.cancel(3n))).toEqual({
-      ok: false,
-      code: "order_already_cancelled",
-      maybeByThisCall: false,
-    });
-  });
-
-  test("after a 503 it is unknown whether this call cancelled the order", async () => {
-    const { client, run } = await openClient({
-      network: async (forward, attempt) =>
-        attempt === 1 ? errorResponse(503, "store_unavailable") : forward(),
-    });
-    expect(await run(client.cancel(3n))).toEqual({
-      ok: false,
-      code: "order_already_cancelled",
-      maybeByThisCall: true,
-    });
-  });
+  test.each([
+    [429, "rate_limit_exceeded", false],
+    [503, "store_unavailable", true],
+  ])(
+    "after a %i with %s this call may have cancelled the order: %s",
+    async (status, code, maybeByThisCall) => {
+      const { client, run } = await openClient({
+        network: async (forward, attempt) =>
+          attempt === 1 ? errorResponse(status, code, { "retry-after": "1" }) : forward(),
+      });
+      const outcome = { ok: false, code: "order_already_cancelled", maybeByThisCall };
+      expect(await run(client.cancel(3n))).toEqual(outcome);
+    },
+  );
 
   test.each([
     [503, "store_unavailable"],
@@ -77,9 +68,7 @@ describe("retries", () => {
   );
 
   test("a sleep that returns at once ends no attempt", async () => {
-    const { client, run, sent } = await openClient({
-      network: (forward, attempt) =>
-        attempt === 1 ? Promise.resolve(errorResponse(503, "store_unavailable")) : forward(),
+    const { client, run, sent } = await openAfter(errorResponse(503, "store_unavailable"), {
       sleep: async () => {},
       totalTimeoutMs: 60_000,
     });
@@ -88,10 +77,7 @@ describe("retries", () => {
   });
 
   test("a 429 without Retry-After is retried after at least a second", async () => {
-    const { client, run, sent } = await openClient({
-      network: async (forward, attempt) =>
-        attempt === 1 ? errorResponse(429, "rate_limit_exceeded") : forward(),
-    });
+    const { client, run, sent } = await openAfter(errorResponse(429, "rate_limit_exceeded"));
     await run(client.cancel(1n));
     expect((sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)).toBe(1_250);
   });

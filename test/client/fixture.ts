@@ -39,6 +39,10 @@ export async function openClient({
   return { ...service, ...virtual, client, sent };
 }
 
+/** A client whose first response is the given one; the service sends all others. */
+export const openAfter = (first: Response, options: Parameters<typeof openClient>[0] = {}) =>
+  openClient({ network: async (forward, attempt) => (attempt === 1 ? first : forward()), ...options });
+
 /** An error response in the service's format. */
 export function errorResponse(
   status: number,
@@ -47,6 +51,26 @@ export function errorResponse(
   message = "No.",
 ): Response {
   return Response.json({ code, message, status }, { status, headers });
+}
+
+/** A 200 whose body has these chunks and then fails, hangs or ends. */
+export function streamResponse(texts: readonly string[], end: "fails" | "hangs" | "ends"): Response {
+  const encoder = new TextEncoder();
+  const chunks = texts.map((text) => encoder.encode(text));
+  return new Response(
+    new ReadableStream(
+      {
+        async pull(controller) {
+          const chunk = chunks.shift();
+          if (chunk !== undefined) controller.enqueue(chunk);
+          else if (end === "fails") controller.error(new TypeError("terminated"));
+          else if (end === "ends") controller.close();
+          else await new Promise<void>(() => {});
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  );
 }
 
 /** Never responds; rejects when the signal aborts, as `fetch` does. */

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { IssuedKey } from "../../lib/accounts/accounts.ts";
-import { type ClientOptions, createClient, RateLimitedError } from "../../lib/client/index.ts";
+import { type ClientOptions, createClient } from "../../lib/client/index.ts";
 import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
-import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
+import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createHandlerFixture, NOON } from "../http/fixture.ts";
-import { rejection } from "./fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 let server: NodeServer | undefined;
@@ -107,8 +106,8 @@ describe("ten concurrent tasks on the Free plan", () => {
   test("a client clock that is wrong by an hour makes no difference", async () => {
     for (const skewMs of [-60 * MINUTE_MS, 60 * MINUTE_MS]) {
       const { client, run, responses, time } = await serve({ skewMs });
-      await run(runTenTasks((id) => client.cancel(id), 10));
-      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 404));
+      await run(runTenTasks((id) => client.cancel(id), 7));
+      expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 70 }, () => 404));
       expect(time.now - NOON).toBe(MINUTE_MS);
       await server?.close();
     }
@@ -135,41 +134,10 @@ describe("ten concurrent tasks on the Free plan", () => {
   test("three processes that share a key are not banned", async () => {
     const { newClient, run, responses } = await serve({ maxAttempts: 10 });
     const processes = [newClient(), newClient(), newClient()];
-    await run(Promise.all(processes.map((client) => runTenTasks((id) => client.cancel(id), 10))));
+    await run(Promise.all(processes.map((client) => runTenTasks((id) => client.cancel(id), 7))));
     expect(responses.filter(({ banned }) => banned)).toEqual([]);
-    expect(responses.filter(({ status }) => status === 404)).toHaveLength(300);
+    expect(responses.filter(({ status }) => status === 404)).toHaveLength(210);
   });
-});
-
-test("when the daily quota is used up, a call throws RateLimitedError without being sent", async () => {
-  const { client, run, responses } = await serve({
-    plan: "enterprise",
-    customLimits: { perMinute: 50, perDay: 5 },
-  });
-  for (let number = 0; number < 5; number++) await run(client.cancel(77n));
-  const error = await run(rejection(client.cancel(77n)));
-  expect(error).toBeInstanceOf(RateLimitedError);
-  expect(error).toMatchObject({ retryAt: NOON - (NOON % DAY_MS) + DAY_MS });
-  expect(responses).toHaveLength(5);
-});
-
-test("without a limit on the wait, calls continue when the next day begins", async () => {
-  const { client, run, time, responses } = await serve({
-    plan: "enterprise",
-    customLimits: { perMinute: 50, perDay: 5 },
-    maxWaitMs: Infinity,
-  });
-  await run(runTenTasks((id) => client.cancel(id), 1));
-  expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 404));
-  expect(time.now).toBe(NOON - (NOON % DAY_MS) + DAY_MS);
-});
-
-test("a wait that would exceed the total timeout is not started", async () => {
-  const { client, run, time, responses } = await serve({ totalTimeoutMs: 5_000 });
-  await run(runTenTasks((id) => client.cancel(id), 6));
-  await expect(run(client.cancel(77n))).rejects.toBeInstanceOf(RateLimitedError);
-  expect(time.now).toBe(NOON);
-  expect(responses).toHaveLength(60);
 });
 
 test("a list that is being read does not block other calls and counts as one request", async () => {

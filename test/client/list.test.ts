@@ -1,27 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiError, IncompleteListError, NetworkError, TimeoutError } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
-import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
-
-/** A 200 whose body has these chunks and then fails, hangs or ends. */
-function streamResponse(texts: readonly string[], end: "fails" | "hangs" | "ends"): Response {
-  const encoder = new TextEncoder();
-  const chunks = texts.map((text) => encoder.encode(text));
-  return new Response(
-    new ReadableStream(
-      {
-        async pull(controller) {
-          const chunk = chunks.shift();
-          if (chunk !== undefined) controller.enqueue(chunk);
-          else if (end === "fails") controller.error(new TypeError("terminated"));
-          else if (end === "ends") controller.close();
-          else await new Promise<void>(() => {});
-        },
-      },
-      { highWaterMark: 0 },
-    ),
-  );
-}
+import { errorResponse, openClient, readAll, rejection, streamResponse } from "./fixture.ts";
 
 test("a list yields every order with all its digits and leaves no timer behind", async () => {
   const { client, run, pendingTimers } = await openClient();

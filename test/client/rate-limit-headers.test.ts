@@ -4,7 +4,12 @@ import { NOON } from "../http/fixture.ts";
 
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
 
-test.each([
+const INVALID_WAITS = [
+  ...["", "-1", "1.5", "1e9", "0x10", "NaN", "Infinity", "soon", "5, 5", "12 GMT"],
+  ...["Wed, 01 Jan 275760 00:00:00 GMT", "+275760-09-13T00:00:00Z GMT", "Fri, 99 Nov 2026 99:99:99 GMT"],
+];
+
+test.each<readonly [name: string, headers: Record<string, string>, expected: object]>([
   ["no headers", {}, {}],
   [
     "a window",
@@ -25,11 +30,18 @@ test.each([
   ["a window that ends later", { ...quota, "x-ratelimit-reset": `${NOON / 1000 + 86_461}` }, {}],
   ["a window without a remainder", { "x-ratelimit-reset": `${NOON / 1000 + 60}` }, {}],
   ["an incomplete window", { "x-ratelimit-remaining": "3" }, {}],
+  ...["soon", "-5", "NaN", "1e15", `${NOON / 1000 - 60}`, "60", "999999999999", "9".repeat(400)].map(
+    (reset) => [`the reset ${reset.slice(0, 20)}`, { ...quota, "x-ratelimit-reset": reset }, {}] as const,
+  ),
+  ...["-1", "NaN"].map(
+    (left) => [`the remainder ${left}`, { ...quota, "x-ratelimit-remaining": left }, {}] as const,
+  ),
   [
-    "invalid numbers",
-    { "x-ratelimit-remaining": "-1", "x-ratelimit-reset": "soon", "retry-after": "1.5" },
-    {},
+    "a remainder of 400 digits",
+    { ...quota, "x-ratelimit-remaining": "9".repeat(400) },
+    { window: { remainingRequests: Infinity, resetSeconds: NOON / 1000 + 60, resetsInMs: 60_000 } },
   ],
+  ...INVALID_WAITS.map((wait) => [`the wait '${wait}'`, { "retry-after": wait }, {}] as const),
   ["a wait in seconds", { "retry-after": "42" }, { retryAfterMs: 42_000 }],
   ["a wait until a date", { "retry-after": new Date(NOON + 5_000).toUTCString() }, { retryAfterMs: 5_000 }],
   ["a date in the past", { "retry-after": new Date(NOON - 5_000).toUTCString() }, { retryAfterMs: 0 }],

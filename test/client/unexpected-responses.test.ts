@@ -158,22 +158,6 @@ describe("redirects", () => {
     expect(cancelled, "closes the connection").toBe(target !== undefined);
   });
 
-  test.each([301, 302, 303, 307, 308])(
-    "a %i is not followed, and the error names its target",
-    async (status) => {
-      const headers = { location: "https://login.example.net/" };
-      const { client, run, sent } = await openClient({
-        network: async () => new Response(null, { status, headers }),
-      });
-      for (const call of [() => client.cancel(1n), () => readAll(client.list())]) {
-        const error = await run(rejection(call()));
-        expect(error).toMatchObject({ code: "unexpected_response", status });
-        expect(`${error}`).toContain("https://login.example.net/");
-      }
-      expect(sent).toHaveLength(2);
-    },
-  );
-
   test("in a browser, which hides the target, the error still reports a redirect", async () => {
     const hidden = () =>
       Object.defineProperties(new Response(null), {

@@ -33,20 +33,9 @@ test.each<[RecordType, string, unknown]>([
   ],
   ["CNAME", "example.com", { outcome: "nodata", zone: "example.com", ttlSeconds: 60 }],
   ["CAA", "missing.example.com", { outcome: "nxdomain", zone: "example.com", ttlSeconds: 60 }],
-  ["A", "fails.example.com", { outcome: "failed", reason: "servfail" }],
-  ["A", "refuses.example.com", { outcome: "failed", reason: "refused" }],
-  ["A", "sleeps.example.com", { outcome: "failed", reason: "timeout" }],
 ])("a query for %s of %s returns %j", async (type, name, expected) => {
-  await using server = await startDnsServer(ZONE, {
-    "fails.example.com": "SERVFAIL",
-    "refuses.example.com": "REFUSED",
-    "sleeps.example.com": "timeout",
-  });
-  const resolver = createDnsResolver({
-    servers: [server.address],
-    timeoutMs: name.startsWith("sleeps") ? 60 : 2000,
-    maxAttempts: 1,
-  });
+  await using server = await startDnsServer(ZONE);
+  const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
   expect(await resolver(name, type)).toEqual(expected);
 });
 

@@ -1,33 +1,23 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
-import { text } from "node:stream/consumers";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Handler } from "../../lib/http/options.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
-import { type NodeServer, startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-
-let close = () => {};
-afterEach(() => close());
+import { listen, serve } from "./fixture.ts";
 
 /** The service in a plain `node:http` server. */
 async function mount(options: NodeHandlerOptions = {}) {
   const service = await createHandlerFixture();
   const addresses: (string | undefined)[] = [];
-  const server = createServer(
+  const url = await listen(
     toNodeHandler((request, context) => {
       addresses.push(context?.address);
       return service.handler(request, context);
     }, options),
   );
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  close = () => server.close().closeAllConnections();
-  const { port } = server.address() as AddressInfo;
-  return { ...service, addresses, url: `http://127.0.0.1:${port}` };
+  return { ...service, addresses, url };
 }
 
 test("a plain node:http server lists and cancels orders through the handler", async () => {
@@ -41,19 +31,6 @@ test("a plain node:http server lists and cancels orders through the handler", as
   expect(new Set(addresses)).toEqual(new Set(["127.0.0.1"]));
 });
 
-test("an ambiguous request gets 400 from the handler in a plain node:http server", async () => {
-  const { url, key, store } = await mount();
-  const headers = { authorization: `Bearer ${key}` };
-  const { hostname, port } = new URL(url);
-  const { request } = await import("node:http");
-  const sent = request({ hostname, port, method: "DELETE", path: "/v1/store/orders/1#x", headers });
-  sent.end();
-  const [response] = (await once(sent, "response")) as [{ statusCode: number; resume(): void }];
-  response.resume();
-  expect(response.statusCode).toBe(400);
-  expect((await store.orders.find(1n))?.status).toBe("pending");
-});
-
 test("the address is the last entry of X-Forwarded-For behind a trusted proxy only", async () => {
   const forwarded = { headers: { "x-forwarded-for": "203.0.113.9, 192.0.2.7" } };
   for (const [options, address] of [
@@ -64,7 +41,6 @@ test("the address is the last entry of X-Forwarded-For behind a trusted proxy on
     await fetch(`${url}/v1/store/orders`, forwarded);
     await fetch(`${url}/v1/store/orders`);
     expect(addresses).toEqual([address, "127.0.0.1"]);
-    close();
   }
 });
 
@@ -80,39 +56,23 @@ test.each([
   expect((await store.orders.find(1n))?.status).toBe("pending");
 });
 
-test("a request with a complete body is handled in a plain node:http server", async () => {
-  const { url, key } = await mount();
-  const headers = { authorization: `Bearer ${key}` };
-  const response = await fetch(`${url}/v1/store/orders/1`, { method: "DELETE", headers, body: "{}" });
-  expect(response.status).toBe(204);
-});
-
-let server: NodeServer | undefined;
-afterEach(() => server?.close({ graceMs: 0 }));
-
-async function serve(handler: Handler) {
-  server = await startNodeServer({ handler, port: 0 });
-  const { hostname, port } = new URL(server.url);
-  return async (bytes: string) => {
-    const socket = connect(Number(port), hostname);
-    socket.write(bytes);
-    return text(socket);
-  };
-}
+/** Serves a handler over a socket. Returns what sends it bytes. */
+const serveRaw = async (handler: Handler) => (await serve({ wrap: () => handler })).raw;
 
 test("a handler from createHandler is called without a Request, and its response leaves in one write", async () => {
   const { handler, key } = await createHandlerFixture();
   let calls = 0;
-  const send = await serve(
-    Object.assign(() => Promise.reject(new Error("not called")), {
-      respond: (...given: Parameters<NonNullable<Handler["respond"]>>) => {
-        calls++;
-        return handler.respond?.(...given) ?? Promise.reject(new Error("no respond"));
-      },
-    }),
-  );
+  const { raw: send, port } = await serve({
+    wrap: () =>
+      Object.assign(() => Promise.reject(new Error("not called")), {
+        respond: (...given: Parameters<NonNullable<Handler["respond"]>>) => {
+          calls++;
+          return handler.respond?.(...given) ?? Promise.reject(new Error("no respond"));
+        },
+      }),
+  });
   const received: string[] = [];
-  const socket = connect(Number(new URL(server?.url ?? "").port), "127.0.0.1").setEncoding("latin1");
+  const socket = connect(port, "127.0.0.1").setEncoding("latin1");
   socket.on("data", (data: string) => received.push(data));
   socket.write("GET /v1/store/orders HTTP/1.1\r\nHost: x\r\n\r\n");
   await once(socket, "data");
@@ -129,7 +89,7 @@ test("a handler from createHandler is called without a Request, and its response
 test("a function that wraps a handler gets a complete Request", async () => {
   const { handler } = await createHandlerFixture();
   const requests: Request[] = [];
-  const send = await serve((request, context) => {
+  const send = await serveRaw((request, context) => {
     requests.push(request);
     return handler(request, context);
   });
@@ -145,7 +105,7 @@ test("a Response with text that is not ASCII, and several cookies arrives unchan
     ["set-cookie", "a=1"],
     ["set-cookie", "b=2"],
   ]);
-  const send = await serve(async () => new Response("Größe", { status: 418, headers }));
+  const send = await serveRaw(async () => new Response("Größe", { status: 418, headers }));
   const response = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   expect(response).toMatch(/^HTTP\/1.1 418 /);
   expect(response).toContain("set-cookie: a=1\r\nset-cookie: b=2\r\n");
@@ -155,13 +115,13 @@ test("a Response with text that is not ASCII, and several cookies arrives unchan
 test("a body of another implementation of the Web standards arrives unchanged", async () => {
   const body = new Response("Größe").body;
   const foreign = { status: 200, headers: new Headers(), body: { getReader: () => body?.getReader() } };
-  const send = await serve(async () => foreign as unknown as Response);
+  const send = await serveRaw(async () => foreign as unknown as Response);
   expect(await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).toContain("Größe");
 });
 
 test("the length of text that is not ASCII is counted in bytes", async () => {
   const { handler, key } = await createHandlerFixture({ pets: async () => ({ name: "Größe" }) });
-  const send = await serve(handler);
+  const send = await serveRaw(handler);
   const response = await send(
     `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
@@ -173,7 +133,7 @@ test.each(["TRACE / HTTP/1.1", "FROB / HTTP/1.1"])(
   "%s gets 501 through a function that wraps a handler",
   async (line) => {
     const { handler } = await createHandlerFixture();
-    const send = await serve((request, context) => handler(request, context));
+    const send = await serveRaw((request, context) => handler(request, context));
     expect(await send(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 501 /);
   },
 );

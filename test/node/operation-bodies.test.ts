@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve as serveHono } from "@hono/node-server";
 import { Hono } from "hono";
@@ -10,7 +9,7 @@ import type { Handler } from "../../lib/http/options.ts";
 import { toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { serve } from "./server-fixture.ts";
+import { listen, serve } from "./fixture.ts";
 
 const MAX_BYTES = 300_000;
 const about = {
@@ -64,15 +63,12 @@ const wrap =
 
 describe("a body is received", () => {
   const mounts: Record<string, (handler: Handler) => Promise<string>> = {
-    async "a plain node:http server"(handler) {
+    "a plain node:http server": (handler) => {
       const serveOrders = toNodeHandler(handler);
-      const server = createServer((req, res) => {
+      return listen((req, res) => {
         res.once("finish", () => expect(req.socket).not.toBeNull());
         serveOrders(req, res);
-      }).listen(0, "127.0.0.1");
-      onTestFinished(() => void server.close().closeAllConnections());
-      await once(server, "listening");
-      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      });
     },
     async Hono(handler) {
       const { fetch } = new Hono().mount("/", handler);
@@ -206,13 +202,11 @@ test.each(["measure", "count"])("an incomplete request to %s has no effect", asy
 test("an operation whose body a middleware has read is 500, and one without a body works", async () => {
   const { handler, key, events } = await createHandlerFixture({ operations });
   const serveOrders = toNodeHandler(handler);
-  const server = createServer(async (req, res) => {
+  const server = await listen(async (req, res) => {
     for await (const _ of req);
     serveOrders(req, res);
-  }).listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  });
+  const url = `${server}/v1`;
   const init = {
     method: "POST",
     body: text(1),

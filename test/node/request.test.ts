@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { callerAddress } from "../../lib/node/request.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { serve } from "./fixture.ts";
+import { serveUnlimited as serve } from "./fixture.ts";
 
 test.each(["x:99999", "1.2.3.4.5"])(
   "the host %s, which does not form a URL, gets 400 and does not affect other connections",

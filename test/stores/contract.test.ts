@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
+import type { ParsedKey } from "../../lib/accounts/api-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
@@ -71,36 +72,25 @@ async function checkWith(change: Change, { check }: ContractCase): Promise<Asser
 }
 
 /** Every call fails while the network is down, and one write whose response is lost fails after it was applied. */
-function behind(network: Network, { orders, accounts, outbox, close }: Store): Store {
-  const wrap = <T extends object>(target: T): T =>
-    new Proxy(target, {
-      get(_, name: string & keyof T) {
-        const method = target[name] as (...args: unknown[]) => Promise<unknown>;
-        if (name === "list") return method;
-        return async (...args: unknown[]) => {
-          if (network.isDown) throw new StoreUnavailableError("The network is down.");
-          const result = await method(...args);
-          if (!network.losesResponse || /^(find|page|count|isOn|backlog)/.test(name)) return result;
-          network.losesResponse = false;
-          throw new StoreUnavailableError("The response was lost.");
-        };
-      },
-    });
+function behind(network: Network, { orders, accounts, outbox = expect.fail(), close }: Store): Store {
   const check = async () => {
     if (network.isDown) throw new StoreUnavailableError("The network is down.");
   };
-  const spread = <T extends object>(target: T): T => {
-    const wrapped = wrap(target);
-    const methods = Object.keys(target) as (keyof T)[];
-    return Object.fromEntries(methods.map((name) => [name, wrapped[name]])) as T;
+  const wrap = <T extends object>(target: T): T => {
+    const wrapped = Object.entries(target).map(([name, method]) => {
+      if (name === "list") return [name, method];
+      const call = async (...args: unknown[]) => {
+        await check();
+        const result = await method(...args);
+        if (!network.losesResponse || /^(find|page|count|isOn|backlog)/.test(name)) return result;
+        network.losesResponse = false;
+        throw new StoreUnavailableError("The response was lost.");
+      };
+      return [name, call];
+    });
+    return Object.fromEntries(wrapped) as T;
   };
-  return {
-    orders: spread(orders),
-    accounts: spread(accounts),
-    outbox: spread(outbox ?? expect.fail()),
-    check,
-    close,
-  };
+  return { orders: wrap(orders), accounts: wrap(accounts), outbox: wrap(outbox), check, close };
 }
 
 /** Rejections that are recorded again with the same token count once. The memory store does not need it. */
@@ -194,6 +184,22 @@ async function allRecords(orders: OrderStore): Promise<string[]> {
 
 const page = (records: readonly string[], last: boolean) => ({ json: records.join(","), last });
 
+/** The list as one page, with its records changed. */
+const relisted = (orders: OrderStore, change: (records: string[]) => string[]): Pick<OrderStore, "list"> => ({
+  async *list() {
+    yield page(change(await allRecords(orders)), true);
+  },
+});
+
+/** A method whose result is changed. */
+const after =
+  <A extends unknown[], R>(
+    method: (...args: A) => Promise<R>,
+    change: (result: R, ...args: A) => R | Promise<R>,
+  ) =>
+  async (...args: A): Promise<R> =>
+    change(await method(...args), ...args);
+
 /** Reads an order, and changes it in a later turn. */
 const readThenWrite = (orders: OrderStore): Pick<OrderStore, "apply"> => ({
   async apply(id, event, at) {
@@ -217,6 +223,13 @@ const updateStale = (accounts: AccountStore): Pick<AccountStore, "update"> => ({
     return accounts.update(id, () => result);
   },
 });
+
+/** The state of a key, by which its requests are decided. */
+async function keyStateOf(accounts: AccountStore, { accountId, hash }: ParsedKey) {
+  const account = await accounts.find(accountId);
+  const key = account?.keys.find((each) => each.hash === hash);
+  return account && key && { ...account, accountId, key, rejections: account.rejections[key.id] };
+}
 
 /** Decides with the account as it was when the instance first saw it. */
 const decideWithCachedKeys = (accounts: AccountStore): Pick<AccountStore, "admit"> => {
@@ -261,10 +274,7 @@ const wrongAccounts: Wrong<Parameters<typeof inAccounts>[0]> = (mistake, fails, 
 
 const MISTAKES: readonly Mistake[] = [
   wrongOrders("an order that loses its fields", /^a placed order/, (orders) => ({
-    async find(id) {
-      const found = await orders.find(id);
-      return found && { ...found, record: { id } };
-    },
+    find: after(orders.find, (found, id) => found && { ...found, record: { id } }),
   })),
   wrongOrders("an identifier that is read modulo 2^64", /^a placed order/, (orders) => ({
     find: (id) => orders.find(BigInt.asIntN(64, id)),
@@ -272,16 +282,12 @@ const MISTAKES: readonly Mistake[] = [
   wrongOrders("an order that is reported as placed although it exists", /^placing an existing/, (orders) => ({
     place: async (placed) => (await orders.place(placed)).map(() => "placed"),
   })),
-  wrongOrders(
-    "an event that is answered as if there were no order",
-    /does exactly what the lifecycle table says$/,
-    (orders) => ({
-      async apply(id, event, at) {
-        await orders.apply(id, event, at);
-        return { ok: false, code: "order_not_found" };
-      },
-    }),
-  ),
+  wrongOrders("an event answered as if there were no order", /what the lifecycle table says$/, (orders) => ({
+    async apply(id, event, at) {
+      await orders.apply(id, event, at);
+      return { ok: false, code: "order_not_found" };
+    },
+  })),
   wrongOrders("an event that creates its order", /^an event on/, (orders) => ({
     async apply(id, event, at) {
       await orders.place([{ record: { id }, status: "pending" }]);
@@ -296,10 +302,7 @@ const MISTAKES: readonly Mistake[] = [
     const known = (order: StoredOrder): StoredOrder =>
       /pending|shipped|cancelled/.test(order.status) ? order : { ...order, status: "pending" };
     return {
-      async page(query) {
-        const found = await orders.page(query);
-        return { ...found, orders: found.orders.map(known) };
-      },
+      page: after(orders.page, (found) => ({ ...found, orders: found.orders.map(known) })),
     };
   }),
   wrongOrders(
@@ -314,39 +317,23 @@ const MISTAKES: readonly Mistake[] = [
       /^lists of 1,/,
       /the list of 501 orders has 501 orders: expected \{"id":1500.* at place 501, found its end/,
     ],
-    (orders) => ({
-      async *list() {
-        yield page((await allRecords(orders)).toSpliced(500, 1), true);
-      },
-    }),
+    (orders) => relisted(orders, (records) => records.toSpliced(500, 1)),
   ),
   wrongOrders(
     "a list in the order of strings",
     [/^the list is/, /expected \{"id":-9223372036854775808.*\} at place 1, found \{"id":-10,/],
-    (orders) => ({
-      async *list() {
-        yield page((await allRecords(orders)).toSorted(), true);
-      },
-    }),
+    (orders) => relisted(orders, (records) => records.toSorted()),
   ),
   wrongOrders(
     "a list in the wrong order",
     [/^(lists of 1,|a list with)/, /expected \{"id":0.*\} at place 1, found/],
-    (orders) => ({
-      async *list() {
-        yield page((await allRecords(orders)).toReversed(), true);
-      },
-    }),
+    (orders) => relisted(orders, (records) => records.toReversed()),
   ),
-  wrongOrders(
-    "a list whose last page is not marked",
-    [/^(lists of 1,|the list of)/, /marked as the last/],
-    (orders) => ({
-      async *list() {
-        for await (const { json } of orders.list()) yield { json, last: false };
-      },
-    }),
-  ),
+  wrongOrders("a last page that is not marked", [/^(lists of 1,|the list of)/, /as the last/], (orders) => ({
+    async *list() {
+      for await (const { json } of orders.list()) yield { json, last: false };
+    },
+  })),
   wrongOrders(
     "a list that continues at a position instead of an identifier",
     /^(an order present for the whole iteration|a list contains)/,
@@ -382,10 +369,9 @@ const MISTAKES: readonly Mistake[] = [
       ),
   })),
   wrongOrders("a page that leads back to itself", [/^pages of any/, /'next' leads on/], (orders) => ({
-    async page(query) {
-      const found = await orders.page(query);
-      return found.next === undefined ? found : { ...found, next: query.after ?? found.next };
-    },
+    page: after(orders.page, (found, query) =>
+      found.next === undefined ? found : { ...found, next: query.after ?? found.next },
+    ),
   })),
   wrongOrders("pages that ignore the direction", /^(pages of any|a page begins)/, (orders) => ({
     page: (query) => orders.page({ ...query, order: "asc" }),
@@ -394,10 +380,7 @@ const MISTAKES: readonly Mistake[] = [
     "pages in the wrong order",
     [/^pages of any/, /^the walk in pages of 50 has 1203 orders: expected \{.*\} at place 1, found \{/],
     (orders) => ({
-      async page(query) {
-        const found = await orders.page(query);
-        return { ...found, orders: found.orders.toReversed() };
-      },
+      page: after(orders.page, (found) => ({ ...found, orders: found.orders.toReversed() })),
     }),
   ),
   wrongOrders("pages above the limit", [/^pages of any/, /a page has at most/], (orders) => ({
@@ -409,10 +392,9 @@ const MISTAKES: readonly Mistake[] = [
     (orders) => ({ page: ({ status: _ignored, ...query }) => orders.page(query) }),
   ),
   wrongOrders("pages that lose their first order", /^an order present for the whole walk/, (orders) => ({
-    async page(query) {
-      const found = await orders.page(query);
-      return query.after === undefined ? found : { ...found, orders: found.orders.slice(1) };
-    },
+    page: after(orders.page, (found, query) =>
+      query.after === undefined ? found : { ...found, orders: found.orders.slice(1) },
+    ),
   })),
   wrongOrders("an invalid query that is corrected", /^a query that/, (orders) => ({
     page: ({ limit: _limit }) => orders.page({ limit: 1 }),
@@ -435,16 +417,12 @@ const MISTAKES: readonly Mistake[] = [
   wrongAccounts("an identifier of which only a part is used", /^an identifier that/, (accounts) => ({
     find: (id) => accounts.find(id.split("/")[0] ?? ""),
   })),
-  wrongAccounts(
-    "an account that is created although it exists",
-    /^(creating an account|of instances that)/,
-    (accounts) => ({
-      async create(account) {
-        await accounts.create(account);
-        return { ok: true, account };
-      },
-    }),
-  ),
+  wrongAccounts("an account that is created twice", /^(creating an|of instances that)/, (accounts) => ({
+    async create(account) {
+      await accounts.create(account);
+      return { ok: true, account };
+    },
+  })),
   wrongAccounts("accounts in descending order", /^accounts are listed/, (accounts) => ({
     async *list() {
       const all = [];
@@ -475,20 +453,16 @@ const MISTAKES: readonly Mistake[] = [
     update: (id, updater) =>
       accounts.update(id, updater).catch(() => ({ ok: false, code: "account_not_found" })),
   })),
-  wrongAccounts(
-    "an update that fails with the one before it",
-    [/^an updater that/, /an update at the same time succeeds/],
-    (accounts) => {
-      let last: Promise<unknown> = Promise.resolve();
-      return {
-        async update(id, updater) {
-          const running = last.then(() => accounts.update(id, updater));
-          last = running;
-          return running;
-        },
-      };
-    },
-  ),
+  wrongAccounts("an update that fails with another", [/^an updater/, /at the same time/], (accounts) => {
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      async update(id, updater) {
+        const running = last.then(() => accounts.update(id, updater));
+        last = running;
+        return running;
+      },
+    };
+  }),
   wrongAccounts(
     "an account that is updated as it was before",
     /^(keys added concurrently|a rotated key|of instances that)/,
@@ -509,10 +483,10 @@ const MISTAKES: readonly Mistake[] = [
     },
   })),
   wrongAccounts("a last use that is not that of the minute", /^the last use/, (accounts) => ({
-    async find(id) {
-      const account = await accounts.find(id);
-      return account && { ...account, lastUses: { [account.keys[0]?.id ?? ""]: 1 } };
-    },
+    find: after(
+      accounts.find,
+      (account) => account && { ...account, lastUses: { [account.keys[0]?.id ?? ""]: 1 } },
+    ),
   })),
   wrongAccounts("a deletion that only revokes the keys", /^a deleted account/, (accounts) => ({
     delete: (id) => accounts.update(id, (account) => ({ ok: true, account: { ...account, keys: [] } })),
@@ -530,55 +504,34 @@ const MISTAKES: readonly Mistake[] = [
     },
   })),
   wrongAccounts("a quota from before the request", /^an admitted request/, (accounts) => ({
-    async admit(...args) {
-      const admission = await accounts.admit(...args);
+    admit: after(accounts.admit, async (admission) => {
       if (!admission.ok) return admission;
       return { ...admission, quota: { ...admission.quota, remaining: admission.quota.remaining + 1 } };
+    }),
+  })),
+  wrongAccounts("a limit checked before it counts", /^(concurrent requests are|of 400)/, (accounts) => ({
+    async admit(key, at, policy) {
+      const state = await keyStateOf(accounts, key);
+      if (state === undefined) return accounts.admit(key, at, policy);
+      const { admission } = decideAdmission(state, at, policy);
+      await turn();
+      const counted = await accounts.admit(key, at, policy);
+      return admission.ok ? admission : counted;
     },
   })),
-  wrongAccounts(
-    "a limit that is checked before it is counted",
-    /^(concurrent requests are|of 400 concurrent)/,
-    (accounts) => ({
+  wrongAccounts("limits that each instance counts", [/^of 400/, /60 requests are admitted/], (accounts) => {
+    let usage = NO_USAGE;
+    return {
       async admit(key, at, policy) {
-        const account = await accounts.find(key.accountId);
-        const known = account?.keys.find(({ hash }) => hash === key.hash);
-        if (account === undefined || known === undefined) return accounts.admit(key, at, policy);
-        const state = {
-          ...account,
-          accountId: account.id,
-          key: known,
-          rejections: account.rejections[known.id],
-        };
-        const { admission } = decideAdmission(state, at, policy);
-        await turn();
-        const counted = await accounts.admit(key, at, policy);
-        return admission.ok ? admission : counted;
+        const admission = await accounts.admit(key, at, policy);
+        const state = await keyStateOf(accounts, key);
+        if (state === undefined) return admission;
+        const decided = decideAdmission({ ...state, usage, rejections: undefined }, at, policy);
+        usage = decided.save.usage ?? usage;
+        return decided.admission.ok ? decided.admission : admission;
       },
-    }),
-  ),
-  wrongAccounts(
-    "limits that each instance counts for itself",
-    [/^of 400 concurrent/, /60 requests are admitted/],
-    (accounts) => {
-      let usage = NO_USAGE;
-      return {
-        async admit(key, at, policy) {
-          const admission = await accounts.admit(key, at, policy);
-          const account = await accounts.find(key.accountId);
-          const known = account?.keys.find(({ hash }) => hash === key.hash);
-          if (account === undefined || known === undefined) return admission;
-          const decided = decideAdmission(
-            { ...account, accountId: account.id, key: known, usage, rejections: undefined },
-            at,
-            policy,
-          );
-          usage = decided.save.usage ?? usage;
-          return decided.admission.ok ? decided.admission : admission;
-        },
-      };
-    },
-  ),
+    };
+  }),
   wrongAccounts("a limit of the day that is not kept", /^a new minute/, (accounts) => ({
     async admit(key, at, policy) {
       const admission = await accounts.admit(key, at, policy);
@@ -594,20 +547,16 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.admit(...args);
     },
   })),
-  wrongAccounts(
-    "a key that is checked only when it is first used in a minute",
-    /^a further cancel/,
-    (accounts) => {
-      const minutes = new Map<string, number>();
-      return {
-        admit(key, at, ...rest) {
-          const first = minutes.get(key.hash) ?? at;
-          minutes.set(key.hash, first);
-          return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
-        },
-      };
-    },
-  ),
+  wrongAccounts("a key that is checked only at its first use in a minute", /^a further/, (accounts) => {
+    const minutes = new Map<string, number>();
+    return {
+      admit(key, at, ...rest) {
+        const first = minutes.get(key.hash) ?? at;
+        minutes.set(key.hash, first);
+        return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
+      },
+    };
+  }),
   wrongAccounts("limits of each key", /^two keys of/, (accounts) => {
     let last = "";
     return {
@@ -637,56 +586,46 @@ const MISTAKES: readonly Mistake[] = [
     },
   })),
   wrongAccounts("a ban that is not stored", /^(the 21st rejected|rejections that instances)/, (accounts) => ({
-    async admit(...args) {
-      const admission = await accounts.admit(...args);
+    admit: after(accounts.admit, async (admission) => {
       if (!admission.ok && admission.code === "api_key_banned")
         await accounts.unban(admission.caller.accountId, admission.caller.keyId);
       return admission;
-    },
+    }),
   })),
   wrongAccounts("rejections that are not counted", /^the 21st rejected/, (accounts) => ({
-    async admit(...args) {
-      const admission = await accounts.admit(...args);
+    admit: after(accounts.admit, async (admission) => {
       if (!admission.ok && "caller" in admission)
         await accounts.unban(admission.caller.accountId, admission.caller.keyId);
       return admission;
-    },
+    }),
   })),
-  wrongAccounts(
-    "rejections of one turn of which only the first is counted",
-    /^concurrent rejections are/,
-    (accounts) => {
-      let last: ReturnType<AccountStore["admit"]> | undefined;
-      return {
-        admit(...args) {
-          const before = last;
-          last = (async () => {
-            const admission = await before;
-            return admission !== undefined && !admission.ok ? admission : accounts.admit(...args);
-          })();
-          setImmediate(() => {
-            last = undefined;
-          });
-          return last;
-        },
-      };
-    },
-  ),
+  wrongAccounts("rejections of one turn that are counted once", /^concurrent rejections are/, (accounts) => {
+    let last: ReturnType<AccountStore["admit"]> | undefined;
+    return {
+      admit(...args) {
+        const before = last;
+        last = (async () => {
+          const admission = await before;
+          return admission !== undefined && !admission.ok ? admission : accounts.admit(...args);
+        })();
+        setImmediate(() => {
+          last = undefined;
+        });
+        return last;
+      },
+    };
+  }),
   wrongAccounts(
     "rejections that are not recorded",
     /^(recorded rejections add|rejections that instances)/,
     () => ({ recordRejections: async () => {} }),
   ),
-  wrongAccounts(
-    "rejections of an unknown key that count for another one",
-    /^recording rejections of/,
-    (accounts) => ({
-      async recordRejections(key, ...rest) {
-        const { keys = [] } = (await accounts.find(key.accountId)) ?? {};
-        await accounts.recordRejections({ ...key, hash: keys[0]?.hash ?? "" }, ...rest);
-      },
-    }),
-  ),
+  wrongAccounts("rejections of an unknown key that count for another", /^recording/, (accounts) => ({
+    async recordRejections(key, ...rest) {
+      const { keys = [] } = (await accounts.find(key.accountId)) ?? {};
+      await accounts.recordRejections({ ...key, hash: keys[0]?.hash ?? "" }, ...rest);
+    },
+  })),
   wrongAccounts("a ban that every request extends", /^rejections of different/, (accounts) => ({
     async admit(key, at, policy) {
       const admission = await accounts.admit(key, at, policy);
@@ -749,45 +688,33 @@ const MISTAKES: readonly Mistake[] = [
       },
     }),
   ),
-  wrongAccounts(
-    "an operation that is performed, and whose outcome is not returned",
-    /^an admission performs/,
-    (accounts, { orders }) => ({
-      performsOn: orders,
-      async admit(key, at, policy, operation) {
-        if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
-        return accounts.admit(key, at, policy);
-      },
-    }),
-  ),
+  wrongAccounts("an operation without its outcome", /^an admission performs/, (accounts, { orders }) => ({
+    performsOn: orders,
+    async admit(key, at, policy, operation) {
+      if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
+      return accounts.admit(key, at, policy);
+    },
+  })),
   wrongAccounts(
     "an admission that names the orders of another store",
     [/^an admission performs/, /own orders/],
     (_accounts, { orders }) => ({ performsOn: { ...orders } }),
   ),
-  wrongAccounts(
-    "an operation that is performed for a rejected request",
-    /^the operation of/,
-    (accounts, { orders }) => ({
-      performsOn: orders,
-      async admit(key, at, policy, operation) {
-        if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
-        return accounts.admit(key, at, policy);
-      },
-    }),
-  ),
-  wrongAccounts(
-    "an admission whose event is always answered as a missing order",
-    /^a request whose/,
-    (accounts, { orders }) => ({
-      performsOn: orders,
-      async admit(...args) {
-        const result: ApplyResult = { ok: false, code: "order_not_found" };
-        const admission = await accounts.admit(...args);
-        return admission.ok ? { ...admission, outcome: { type: "apply", result } } : admission;
-      },
-    }),
-  ),
+  wrongAccounts("an operation of a rejected request", /^the operation of/, (accounts, { orders }) => ({
+    performsOn: orders,
+    async admit(key, at, policy, operation) {
+      if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
+      return accounts.admit(key, at, policy);
+    },
+  })),
+  wrongAccounts("an admission whose events find no order", /^a request whose/, (accounts, { orders }) => ({
+    performsOn: orders,
+    async admit(...args) {
+      const result: ApplyResult = { ok: false, code: "order_not_found" };
+      const admission = await accounts.admit(...args);
+      return admission.ok ? { ...admission, outcome: { type: "apply", result } } : admission;
+    },
+  })),
   wrongAccounts("an admission whose event has another instant", /^an event with/, (accounts, { orders }) => ({
     performsOn: orders,
     async admit(key, at, policy, operation) {
@@ -797,23 +724,19 @@ const MISTAKES: readonly Mistake[] = [
       return { ...admission, outcome: { type: "apply", result } };
     },
   })),
-  wrongAccounts(
-    "an admission whose list ends with the first page",
-    /^a list with/,
-    (accounts, { orders }) => ({
-      performsOn: orders,
-      async admit(key, at, policy, operation) {
-        const admission = await accounts.admit(key, at, policy);
-        if (!admission.ok || operation?.type !== "list") return admission;
-        for await (const first of orders.list())
-          return {
-            ...admission,
-            outcome: { type: "list", first: { ...first, last: true }, rest: orders.list() },
-          };
-        return admission;
-      },
-    }),
-  ),
+  wrongAccounts("an admission whose list ends early", /^a list with/, (accounts, { orders }) => ({
+    performsOn: orders,
+    async admit(key, at, policy, operation) {
+      const admission = await accounts.admit(key, at, policy);
+      if (!admission.ok || operation?.type !== "list") return admission;
+      for await (const first of orders.list())
+        return {
+          ...admission,
+          outcome: { type: "list", first: { ...first, last: true }, rest: orders.list() },
+        };
+      return admission;
+    },
+  })),
   wrongOrders("an order that is returned as it is stored", /^what was passed/, (orders) => {
     const found = new Map<bigint, ReturnType<OrderStore["find"]>>();
     return {
@@ -830,10 +753,10 @@ const MISTAKES: readonly Mistake[] = [
         created.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
         return accounts.create(settings);
       },
-      async find(id) {
-        const found = await accounts.find(id);
-        return found && { ...found, keys: created.get(id)?.keys ?? found.keys };
-      },
+      find: after(
+        accounts.find,
+        (found, id) => found && { ...found, keys: created.get(id)?.keys ?? found.keys },
+      ),
     };
   }),
   wrongStore("a check that changes something", /^a store that/, ({ orders }) => ({
@@ -861,18 +784,14 @@ const MISTAKES: readonly Mistake[] = [
       },
     }),
   ),
-  wrongOrders(
-    "a lost race that is answered as a missing order",
-    [/^when instances cancel/, /order_not_found/],
-    (orders) => ({
-      async apply(id, event, at) {
-        const before = await orders.find(id);
-        await turn();
-        const result = await orders.apply(id, event, at);
-        return !result.ok && before?.status === "pending" ? { ok: false, code: "order_not_found" } : result;
-      },
-    }),
-  ),
+  wrongOrders("a lost race that finds no order", [/^when instances cancel/, /not_found/], (orders) => ({
+    async apply(id, event, at) {
+      const before = await orders.find(id);
+      await turn();
+      const result = await orders.apply(id, event, at);
+      return !result.ok && before?.status === "pending" ? { ok: false, code: "order_not_found" } : result;
+    },
+  })),
   wrongOrders("orders that each instance knows for itself", /^when instances place/, (orders) => {
     const mine = new Set<bigint>();
     return {
@@ -886,18 +805,13 @@ const MISTAKES: readonly Mistake[] = [
       },
     };
   }),
-  wrongAccounts(
-    "an account whose parts are read one after another",
-    [/^an account is/, /belong together/],
-    (accounts) => ({
-      async find(id) {
-        const first = await accounts.find(id);
-        await turn();
-        const second = await accounts.find(id);
-        return first && second && { ...first, keys: second.keys };
-      },
+  wrongAccounts("an account whose parts are read in turn", [/^an account is/, /together/], (accounts) => ({
+    find: after(accounts.find, async (first, id) => {
+      await turn();
+      const second = await accounts.find(id);
+      return first && second && { ...first, keys: second.keys };
     }),
-  ),
+  })),
   wrongAccounts("an environment that each instance remembers", /^the environment that/, () => {
     let mine: "live" | "test" | undefined;
     return {
@@ -958,8 +872,8 @@ const MISTAKES: readonly Mistake[] = [
     (accounts) => ({ admit: (...args) => repeated(() => accounts.admit(...args)) }),
   ),
   wrongOrders(
-    "an event that is repeated after its response was lost",
-    [/^an event whose/, /order_already_shipped/],
+    "an event repeated after a lost response",
+    [/^an event whose/, /already_shipped/],
     (orders) => ({
       apply: (id, event, at) => repeated(() => orders.apply(id, event, at)),
     }),
@@ -978,10 +892,7 @@ const MISTAKES: readonly Mistake[] = [
           more.push({ event, at, ...origin });
           return orders.apply(id, event, at, origin);
         },
-        async find(id) {
-          const found = await orders.find(id);
-          return found && { ...found, history: [...found.history, ...more] };
-        },
+        find: after(orders.find, (found) => found && { ...found, history: [...found.history, ...more] }),
       };
     },
   ),
@@ -1056,52 +967,36 @@ const MISTAKES: readonly Mistake[] = [
       await outbox.release((await outbox.held(0, 1_000)).filter(({ id }) => ids.has(id)));
     },
   })),
-  wrongOutbox(
-    "an outbox that shows no attempt of a wrong clock",
-    /^(an instance sees|what a host)/,
-    (outbox) => ({
-      held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold < 0),
-    }),
-  ),
-  wrongOutbox(
-    "an outbox that shows no lease",
-    /^(the changes of|an instance sees|what a host)/,
-    (outbox) => ({
-      held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold > 0),
-    }),
-  ),
+  wrongOutbox("an outbox without attempts of a wrong clock", /^(an instance sees|what a host)/, (outbox) => ({
+    held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold < 0),
+  })),
+  wrongOutbox("an outbox without its leases", /^(the changes of|an instance sees|what a host)/, (outbox) => ({
+    held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold > 0),
+  })),
   wrongOutbox("an outbox whose oldest change stays in the future", /^a change of/, (outbox) => ({
     lease: async (limit, at, lease) =>
       // Nothing is later than that.
       (await outbox.lease(limit, at + 10 * 365 * 86_400_000, lease)).slice(0, limit),
   })),
-  wrongOutbox(
-    "an acknowledgement of one change that removes the whole order",
-    /^(a change that|a change and)/,
-    (outbox) => ({
-      acknowledge: (all) => outbox.acknowledge(all.map((each) => ({ ...each, delivered: 3 }))),
-    }),
-  ),
+  wrongOutbox("an acknowledged change that removes all", /^(a change that|a change and)/, (outbox) => ({
+    acknowledge: (all) => outbox.acknowledge(all.map((each) => ({ ...each, delivered: 3 }))),
+  })),
   wrongOutbox(
     "an acknowledgement of several orders that records only the first",
     /^(a change that|instances that lease)/,
     (outbox) => ({ acknowledge: (all) => outbox.acknowledge(all.slice(0, 1)) }),
   ),
-  wrongOutbox(
-    "an acknowledgement that decides on an order that has changed since",
-    /^changes that are/,
-    (outbox, orders) => ({
-      async acknowledge(all) {
-        const seen = await Promise.all(all.map(({ id }) => orders.find(id)));
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        const isAll = ({ delivered }: { delivered: number }, place: number) =>
-          delivered >= (seen[place]?.history.length ?? 0);
-        await outbox.acknowledge(
-          all.map((each, place) => (isAll(each, place) ? { ...each, delivered: 3 } : each)),
-        );
-      },
-    }),
-  ),
+  wrongOutbox("an acknowledgement of an order that has changed since", /^changes that/, (outbox, orders) => ({
+    async acknowledge(all) {
+      const seen = await Promise.all(all.map(({ id }) => orders.find(id)));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const isAll = ({ delivered }: { delivered: number }, place: number) =>
+        delivered >= (seen[place]?.history.length ?? 0);
+      await outbox.acknowledge(
+        all.map((each, place) => (isAll(each, place) ? { ...each, delivered: 3 } : each)),
+      );
+    },
+  })),
   wrongOutbox(
     "an outbox that takes every change for the second one of its order",
     /^(every event adds one change|a change that follows while one|the changes of an order are next)/,
@@ -1151,28 +1046,23 @@ const MISTAKES: readonly Mistake[] = [
     },
   })),
   wrongOrders("changes without a token", [/^each change keeps/, /the token of newChange/], (orders) => ({
-    async find(id) {
-      const found = await orders.find(id);
-      return found && { ...found, history: found.history.map(({ event, at }) => ({ event, at })) };
-    },
+    find: after(
+      orders.find,
+      (found) => found && { ...found, history: found.history.map(({ event, at }) => ({ event, at })) },
+    ),
   })),
   wrongOrders("a token that is that of the order", [/^each change keeps/, /no two changes/], (orders) => ({
-    async find(id) {
-      const found = await orders.find(id);
+    find: after(orders.find, async (found) => {
       const token = found?.history[0]?.token ?? "";
       return found && { ...found, history: found.history.map((change) => ({ ...change, token })) };
-    },
-  })),
-  wrongOrders(
-    "a token that is made when the change is read",
-    [/^each change keeps/, /they stay the same/],
-    (orders) => ({
-      async find(id) {
-        const found = await orders.find(id);
-        return found && { ...found, history: found.history.map(({ event, at }) => newChange(event, at)) };
-      },
     }),
-  ),
+  })),
+  wrongOrders("a token that is made when it is read", [/^each change keeps/, /stay the same/], (orders) => ({
+    find: after(
+      orders.find,
+      (found) => found && { ...found, history: found.history.map(({ event, at }) => newChange(event, at)) },
+    ),
+  })),
   wrongOutbox(
     "orders that are leased together, also with a damaged one",
     [/^orders with a/, /every other order is delivered/],
@@ -1200,17 +1090,12 @@ const MISTAKES: readonly Mistake[] = [
     place: async (...args) =>
       (await orders.place(...args)).map((outcome) => (outcome === "conflict" ? "unchanged" : outcome)),
   })),
-  wrongOrders(
-    "a cancel that reads the order after it was done",
-    [/^an event of/, /what is cancelled is acknowledged/],
-    (orders) => ({
-      async apply(id, event, at, origin) {
-        const result = await orders.apply(id, event, at, origin);
-        if (result.ok) await orders.find(id);
-        return result;
-      },
+  wrongOrders("a cancel that reads its order afterwards", [/^an event of/, /is acknowledged/], (orders) => ({
+    apply: after(orders.apply, async (result, id) => {
+      if (result.ok) await orders.find(id);
+      return result;
     }),
-  ),
+  })),
   wrongAccounts(
     "an account that is created without the key that another account has",
     /^a key with the hash of another account's/,
@@ -1218,13 +1103,9 @@ const MISTAKES: readonly Mistake[] = [
       create: (settings) => accounts.create(settings).catch(() => accounts.create({ ...settings, keys: [] })),
     }),
   ),
-  wrongAccounts(
-    "a token that is ignored",
-    [/^rejections whose response/, /counted once each/],
-    (accounts) => ({
-      recordRejections: (key, count, at, policy) => accounts.recordRejections(key, count, at, policy),
-    }),
-  ),
+  wrongAccounts("a token that is ignored", [/^rejections whose response/, /once each/], (accounts) => ({
+    recordRejections: (key, count, at, policy) => accounts.recordRejections(key, count, at, policy),
+  })),
 ];
 
 test("a store without a mistake passes every case", async () => {

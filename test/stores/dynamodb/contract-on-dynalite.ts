@@ -4,6 +4,7 @@ import { EVENT_LETTERS } from "../../../lib/orders/history.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { makeCallsPatient } from "../../support/dynamodb/patient-calls.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { openStore } from "../../support/store-address.ts";
 import { type ContractPart, testContract } from "../test-contract.ts";
@@ -51,6 +52,8 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
       const isFaulty = needs === "interrupt" || needs === "loseResponse";
       const { endpoint } = isFaulty ? proxy : emulator;
       const open = () => openStore({ kind: "dynamodb", endpoint, prefix });
+      // Cases of an outage are about the times of the store.
+      if (!isFaulty) makeCallsPatient();
       return {
         store: await open(),
         openAnother: open,

@@ -19,6 +19,9 @@ export async function startEmulator(
   const child = fork(program, [oldItems, String(port), ...(directory === undefined ? [] : [directory])]);
   const listening = await Promise.race([once(child, "message"), once(child, "exit")]);
   if (child.exitCode !== null) throw new Error(`The emulator exited with ${child.exitCode}.`);
+  // It does not keep this process alive, with which it ends.
+  child.unref();
+  child.channel?.unref();
   const [chosen] = listening as [number];
   return {
     endpoint: `http://127.0.0.1:${chosen}`,

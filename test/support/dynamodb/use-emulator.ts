@@ -2,18 +2,24 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
 import { clientFor, type Emulator, startEmulator } from "./emulator.ts";
 
-/** Starts an emulator, with a client, for the tests of a file. Both can be used once the tests run. */
+/** The suites of a process share it, each with tables of its own: starting it takes a second. It ends with the process. */
+let started: Promise<Emulator> | undefined;
+
+/** Starts an emulator if this process has none. */
+export function sharedEmulator(): Promise<Emulator> {
+  started ??= startEmulator("all-old");
+  return started;
+}
+
+/** An emulator, with a client, for the tests of a file. Both can be used once the tests run. */
 export function useEmulator(): { readonly endpoint: string; readonly client: DynamoDBClient } {
   let emulator: Emulator;
   let client: DynamoDBClient;
   beforeAll(async () => {
-    emulator = await startEmulator("all-old");
+    emulator = await sharedEmulator();
     client = clientFor(emulator.endpoint);
   });
-  afterAll(async () => {
-    client.destroy();
-    await emulator.stop();
-  });
+  afterAll(() => client.destroy());
   return {
     get endpoint() {
       return emulator.endpoint;

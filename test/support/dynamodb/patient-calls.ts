@@ -1,0 +1,10 @@
+import { onTestFinished, vi } from "vitest";
+
+/** Gives each call of a store a minute until the end of the test: the emulator is slow on a busy machine, unlike DynamoDB. */
+export function makeCallsPatient(): void {
+  const { timeout } = AbortSignal;
+  const spy = vi
+    .spyOn(AbortSignal, "timeout")
+    .mockImplementation((ms) => timeout.call(AbortSignal, Math.max(ms, 60_000)));
+  onTestFinished(() => spy.mockRestore());
+}

@@ -89,26 +89,13 @@ beforeAll(async () => {
   await fill(createDynamodbStore({ prefix: "check", client: emulator.client }), 60);
 });
 
-/** Mistakes that the tables of both SQL stores can have. */
+/** Mistakes in the tables of both SQL stores: one for each column. `check-findings.test.ts` has what can be wrong with it. */
 const SQL_MISTAKES = [
-  [
-    "UPDATE orders SET status = 'lost' WHERE id = 0",
-    /^order 0: The status 'lost' is not one of pending, shipped, cancelled, /,
-  ],
+  ["UPDATE orders SET status = 'lost' WHERE id = 0", /^order 0: The status 'lost'/],
   ["UPDATE orders SET record = '{\"id\":1' WHERE id = 1", /^order 1: The record cannot be read/],
-  [`UPDATE orders SET record = '{"id":3,"quantity":2}' WHERE id = 2`, /^order 2: .* that of order 3\.$/],
-  [`UPDATE orders SET record = '{"id": 5}' WHERE id = 5`, /^order 5: .* not in the form/],
-  [`UPDATE orders SET record = '{"id":6,"quantity":-1}' WHERE id = 6`, /^order 6: .*quantity/],
   ["UPDATE orders SET status = 'cancelled' WHERE id = 4", /^order 4: The status is 'cancelled', to which no/],
   ["UPDATE accounts SET per_day = NULL WHERE id = 'big'", /^account big: It has only one/],
-  [
-    "UPDATE accounts SET per_day = NULL WHERE id = 'big'",
-    /^account big: The plan 'enterprise' gives it no limits/,
-  ],
-  [
-    "UPDATE accounts SET plan = 'gold' WHERE id = 'acme'",
-    /^account acme: The plan 'gold' gives it no limits/,
-  ],
+  ["UPDATE accounts SET plan = 'gold' WHERE id = 'acme'", /^account acme: The plan 'gold'/],
   ["UPDATE accounts SET minute_count = -1 WHERE id = 'acme'", /^account acme: The window of its minute, -1/],
   ["UPDATE accounts SET day_count = 1 WHERE id = 'big'", /^account big: It has 5 requests in a minute/],
   ["UPDATE accounts SET day_start = day_start + 1 WHERE id = 'acme'", /^account acme: The window of its day/],
@@ -117,21 +104,9 @@ const SQL_MISTAKES = [
     /^account beta: .*in the future/,
   ],
   ["UPDATE api_keys SET hash = 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
-  ["UPDATE api_keys SET hash = hash || 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
   [
     "UPDATE api_keys SET rejections_start = rejections_start + 1 WHERE account = 'big' AND rejections_start > 0",
     /^key big.*rejections or its ban are imp/,
-  ],
-  [
-    `INSERT INTO api_keys (account, hash, id, position, created_at) VALUES ${Array.from(
-      { length: 20 },
-      (_, index) => `('big', '${`${index}`.padStart(64, "0")}', 'big.more${index}', ${100 + index}, 1)`,
-    ).join()}`,
-    /^account big: It has 2[12] active keys; at most 20 are possible\.$/,
-  ],
-  [
-    "UPDATE api_keys SET rejections_start = rejections_start + 600000, banned_until = banned_until + 600000 WHERE account = 'acme' AND rejections_start > 0",
-    /^key acme\..*: Its rejections are of a minute in the future\. A clock was wrong\.$/,
   ],
   ["UPDATE api_keys SET id = 'other.1' WHERE position = 2 AND account = 'beta'", /^key other\.1: /],
   [
@@ -232,25 +207,16 @@ test("a damaged SQLite file is a finding, and its rows are not read", async () =
   }
 });
 
-test("each mistake in a PostgreSQL database is found, as are a missing key and rows without their account", async () => {
-  const mistakes = [
-    ...SQL_MISTAKES,
-    ["ALTER TABLE api_keys DROP CONSTRAINT api_keys_account_fkey", /^table api_keys: .*foreign key/],
-    [
-      "UPDATE api_keys SET account = 'gone' WHERE account = 'acme' AND position = 1",
-      /^key acme\..*: Its account does not exist/,
-    ],
-    ["ALTER TABLE orders DROP CONSTRAINT orders_pkey", /^table orders: It has no valid primary key/],
-  ] as const;
+test("each mistake in a PostgreSQL database is found", async () => {
   await pglite.database.exec("SET search_path = store_orders");
   // The mistakes stay, and are found beside each other.
-  for (const [sql] of mistakes) await pglite.database.exec(sql);
+  for (const [sql] of SQL_MISTAKES) await pglite.database.exec(sql);
   const { found } = await findings(inspectPostgres(pglite.pool));
-  for (const [sql, expected] of mistakes)
+  for (const [sql, expected] of SQL_MISTAKES)
     expect(
-      found.filter((line) => expected.test(line)),
+      found.some((line) => expected.test(line)),
       sql,
-    ).not.toEqual([]);
+    ).toBe(true);
 });
 
 test("each mistake in DynamoDB tables is found: wrong buckets, items that disagree, a missing item, settings", async () => {

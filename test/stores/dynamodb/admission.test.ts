@@ -9,7 +9,7 @@ import { createAdmission } from "../../../lib/stores/dynamodb/admission.ts";
 import { keyEntries, keyStateOf, planAttributes } from "../../../lib/stores/dynamodb/admission-item.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createTableClient, type Item, numberValue } from "../../../lib/stores/dynamodb/table.ts";
-import { clientFor, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { clientOverItem } from "../../support/dynamodb/evaluated-conditions.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
@@ -99,8 +99,9 @@ test("the condition of the first write holds exactly if the decision counts a re
   ]);
 });
 
+const emulator = useEmulator();
+
 describe("a write of an account that is repeated because its response was lost", () => {
-  const emulator = useEmulator();
   let accounts: AccountStore;
   let repeating: AccountStore;
   let cases = 0;
@@ -155,13 +156,12 @@ describe("a write of an account that is repeated because its response was lost",
 
 describe("a write of an account that other processes change at the same time", () => {
   test("rejections are added to those that another process records in between", async () => {
-    const emulated = await startEmulator("all-old");
-    const client = clientFor(emulated.endpoint);
+    const { client, endpoint } = emulator;
     await createDynamodbTables({ prefix: "between", client, buckets: 1 });
     const other = createDynamodbStore({ prefix: "between", client }).accounts;
     await other.create({ id: "acme", plan: "free", keys: [{ id: "acme.first", hash: HASH, createdAt: 0 }] });
     let writes = 0;
-    const slow = clientFor(emulated.endpoint);
+    const slow = clientFor(endpoint);
     slow.middlewareStack.add(
       (next, { commandName }) =>
         async (request) => {
@@ -178,8 +178,7 @@ describe("a write of an account that other processes change at the same time", (
     );
     expect((await other.find("acme"))?.rejections["acme.first"]).toMatchObject({ count: 8 });
     expect(writes).toBe(2);
-    for (const each of [client, slow]) each.destroy();
-    await emulated.stop();
+    slow.destroy();
   });
 
   test("a request fails as unavailable after eight writes that were all too late", async () => {

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { keyIdOf } from "../../../lib/accounts/api-key.ts";
@@ -115,10 +114,8 @@ describe("requests for an order", () => {
       { record: { id: 1n }, status: "pending" },
       { record: { id: 2n }, status: "shipped" },
     ]);
-    expect(await cost(() => store.orders.apply(1n, "cancel", AT))).toEqual(["UpdateItem"]);
-    expect(await cost(() => store.orders.apply(1n, "cancel", AT))).toEqual(["UpdateItem"]);
-    expect(await cost(() => store.orders.apply(2n, "cancel", AT))).toEqual(["UpdateItem"]);
-    expect(await cost(() => store.orders.apply(3n, "cancel", AT))).toEqual(["UpdateItem"]);
+    for (const id of [1n, 1n, 2n, 3n])
+      expect(await cost(() => store.orders.apply(id, "cancel", AT))).toEqual(["UpdateItem"]);
   });
 
   test("orders with the same identifier in one call are one request, so that the first of them is placed", async () => {
@@ -212,16 +209,25 @@ describe("requests to list a table of one page", () => {
   });
 });
 
-describe("requests to list a longer table", () => {
-  const count = 3_600;
+describe("a list of a longer table", () => {
+  const longer = { prefix: "calls-longer", buckets: BUCKETS };
+  const count = 2_100;
   const orderAt = (index: number): StoredOrder => ({
-    record: { id: BigInt(index) - 1_800n, quantity: 1 },
+    record: { id: BigInt(index) - 1_050n, quantity: 1 },
     status: "pending",
   });
+  beforeAll(async () => {
+    await createDynamodbTables({ ...longer, client: dynamodb.client });
+    await fillOrders(dynamodb.client, longer, count, orderAt);
+  });
   beforeEach(async () => {
-    await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, count, orderAt);
+    store = createDynamodbStore({ prefix: longer.prefix, client: dynamodb.client });
+    await store.orders.find(0n);
     // The first list of a process finds that the table has more than one page.
     await collect(store.orders.list());
+  });
+  afterEach(() => {
+    dynamodb.proxy.chooseFault = () => "pass";
   });
 
   test("a list reads each page of each bucket once", async () => {
@@ -229,47 +235,38 @@ describe("requests to list a longer table", () => {
     const calls = await cost(async () => {
       pages = await collect(store.orders.list());
     });
-    expect(new Set(calls)).toEqual(new Set(["Query"]));
-    expect(calls).toHaveLength(BUCKETS * 4);
+    expect(calls).toEqual(Array(BUCKETS * 3).fill("Query"));
     const expected = Array.from({ length: count }, (_, index) => orderToJson(orderAt(index).record));
     expect(pages.map(({ json }) => json).join(",")).toBe(expected.join(","));
   });
 
   test("pages are read on demand, at most one ahead in each bucket, until the consumer stops", async () => {
     const pages = store.orders.list()[Symbol.asyncIterator]();
-    const calls = await cost(async () => {
-      await pages.next();
-      await sleep(100);
+    const calls: string[] = [];
+    dynamodb.proxy.takeOperations();
+    /** Waits until the proxy has got what was sent before. */
+    const settle = async () => {
+      await store.orders.find(0n);
+      calls.push(...dynamodb.proxy.takeOperations().filter((operation) => operation === "Query"));
+    };
+    await pages.next();
+    await vi.waitUntil(async () => {
+      await settle();
+      return calls.length >= BUCKETS * 2;
     });
+    await settle();
+    await pages.return?.();
+    await settle();
     expect(calls).toHaveLength(BUCKETS * 2);
-    expect(await cost(async () => sleep(50))).toEqual([]);
-    expect(
-      await cost(async () => {
-        await pages.return?.();
-        await sleep(100);
-      }),
-    ).toEqual([]);
-  });
-});
-
-describe("a list of a longer table", () => {
-  beforeEach(async () => {
-    const orderAt = (index: number) => ({ record: { id: BigInt(index) }, status: "pending" }) as const;
-    await fillOrders(dynamodb.client, { prefix, buckets: BUCKETS }, 2_100, orderAt);
-  });
-  afterEach(() => {
-    dynamodb.proxy.chooseFault = () => "pass";
   });
 
-  test("fails as unavailable 4 seconds after a request that gets no response, and waits for its consumer as long as that takes", async () => {
+  test("a list fails as unavailable 4 seconds after a request that gets no response, and waits for its consumer as long as that takes", async () => {
     const slow = store.orders.list()[Symbol.asyncIterator]();
     await slow.next();
     dynamodb.proxy.chooseFault = ({ operation }) => (operation === "Query" ? "hang" : "pass");
     const began = performance.now();
     await expect(collect(store.orders.list())).rejects.toMatchObject({ code: "store_unavailable" });
-    const elapsed = performance.now() - began;
-    expect(elapsed).toBeGreaterThan(3_900);
-    expect(elapsed).toBeLessThan(6_000);
+    expect(performance.now() - began).toBeGreaterThan(3_900);
     dynamodb.proxy.chooseFault = () => "pass";
     const rest = await collect({ [Symbol.asyncIterator]: () => slow });
     expect(rest.at(-1)).toMatchObject({ last: true });

@@ -2,7 +2,6 @@ import { BatchGetItemCommand, type DynamoDBClient } from "@aws-sdk/client-dynamo
 import { expect, test } from "vitest";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createTableClient } from "../../../lib/stores/dynamodb/table.ts";
-import { clientFor, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -49,25 +48,4 @@ test("no item, one item, and one that is requested twice are found once each", a
     [[key, { ...key }, key], 1],
   ] as const)
     expect(await getAll(keys, AbortSignal.timeout(5_000))).toHaveLength(found);
-});
-
-test("a store decides alike on an engine that does not return the item of a failed condition", async () => {
-  const engine = await startEmulator("as-is");
-  const client = clientFor(engine.endpoint);
-  await createDynamodbTables({ prefix: "old", client });
-  const { orders, accounts } = createDynamodbStore({ prefix: "old", client });
-  const order = { record: { id: 1n }, status: "pending" } as const;
-  expect(await orders.place([order])).toEqual(["placed"]);
-  expect(await orders.place([{ ...order, status: "shipped" }])).toEqual(["conflict"]);
-  expect(await orders.place([order])).toEqual(["unchanged"]);
-  expect(await orders.apply(2n, "cancel", AT)).toEqual({ ok: false, code: "order_not_found" });
-  expect(await orders.apply(1n, "cancel", AT)).toMatchObject({ ok: true });
-  expect(await orders.apply(1n, "ship", AT)).toMatchObject({ ok: false, status: "cancelled" });
-  await accounts.create(ACCOUNT);
-  expect(await accounts.create(ACCOUNT)).toEqual({ ok: false, code: "account_exists" });
-  const presented = { accountId: "acme", hash: KEY.hash };
-  for (const remaining of [59, 58])
-    expect(await accounts.admit(presented, AT)).toMatchObject({ ok: true, quota: { remaining } });
-  client.destroy();
-  await engine.stop();
 });

@@ -65,24 +65,7 @@ describe("what a caller gets for an error", () => {
   test("an error of our own code is not one of the database", () => {
     const error = new TypeError("x");
     expect(toStoreError(error)).toBe(error);
-    expect(isRepeatable(error)).toBe(false);
-  });
-});
-
-describe("a transaction is repeated", () => {
-  test.each([
-    ["after a deadlock", fromServer("40P01"), true],
-    ["if two transactions cannot be ordered", fromServer("40001"), true],
-    ["if the connection is lost", new Error("Connection terminated unexpectedly"), true],
-    ["if the server ends the connection", fromServer("57P01", "FATAL"), true],
-    ["if a pooler has changed the session", fromServer("26000"), true],
-    ["if a pooler gives a session that has the statement", fromServer("42P05"), true],
-    ["not if the database can only be read", fromServer("25006"), false],
-    ["not after the wait for a lock", fromServer("55P03"), false],
-    ["not after the wait for a lock, in German", fromServer("55P03", "FEHLER"), false],
-    ["if the server ends the connection, in any language", fromServer("57P01", "致命的エラー"), true],
-  ])("%s", (_when, cause, expected) => {
-    expect(isRepeatable(new DatabaseError(cause))).toBe(expected);
+    expect([isRepeatable(error), isWrongSession(error)]).toEqual([false, false]);
   });
 });
 
@@ -96,28 +79,31 @@ test("rows that a policy can hide: what to do, and the table that the server nam
   expect(errorMessage(error)).toMatch(/^Row level security can hide rows.*BYPASSRLS\. \(Tabelle »orders«\)$/);
 });
 
-describe("a session is replaced", () => {
-  test.each([
-    ["that can only read", fromServer("25006"), true],
-    ["of a standby", standby().cause, true],
-    ["whose role lacks a permission", fromServer("42501"), true],
-    ["whose time limit ended a statement", fromServer("57014"), true],
-    ["that lacks a prepared statement", fromServer("26000"), true],
-    ["that is in a transaction", fromServer("25001"), true],
-    ["that is lost", new Error("Connection terminated unexpectedly"), true],
-    ["but not for a value", fromServer("22003"), false],
-    ["but not for a constraint", fromServer("23505"), false],
-    ["but not after a deadlock", fromServer("40P01"), false],
-    ["but not after the wait for a lock", fromServer("55P03"), false],
-    ["but not without tables", fromServer("42P01"), false],
-  ])("%s", (_which, cause, expected) => {
-    expect(isWrongSession(new DatabaseError(cause))).toBe(expected);
-  });
-
-  test("but not for an error of our own code", () => {
-    expect(isWrongSession(new TypeError("x"))).toBe(false);
-  });
-});
+test.each([
+  ["a deadlock", fromServer("40P01"), true, false],
+  ["transactions that cannot be ordered", fromServer("40001"), true, false],
+  ["a lost connection", new Error("Connection terminated unexpectedly"), true, true],
+  ["a connection that the server ends", fromServer("57P01", "FATAL"), true, true],
+  ["a connection that the server ends, in any language", fromServer("57P01", "致命的エラー"), true, true],
+  ["a session that a pooler has changed", fromServer("26000"), true, true],
+  ["a session that has the statement already", fromServer("42P05"), true, true],
+  ["a database that can only be read", fromServer("25006"), false, true],
+  ["a standby", standby().cause, false, true],
+  ["a wait for a lock that was too long", fromServer("55P03"), false, false],
+  ["a wait for a lock that was too long, in German", fromServer("55P03", "FEHLER"), false, false],
+  ["a role that lacks a permission", fromServer("42501"), false, true],
+  ["a statement that a time limit ended", fromServer("57014"), false, true],
+  ["a session in a transaction", fromServer("25001"), false, true],
+  ["a wrong value", fromServer("22003"), false, false],
+  ["a constraint", fromServer("23505"), false, false],
+  ["missing tables", fromServer("42P01"), false, false],
+])(
+  "after %s (%s), the transaction is repeated: %s, and the session replaced: %s",
+  (_what, cause, repeats, replacesSession) => {
+    const error = new DatabaseError(cause);
+    expect([isRepeatable(error), isWrongSession(error)]).toEqual([repeats, replacesSession]);
+  },
+);
 
 test.each([
   [fromServer("53300", "FATAL"), true],

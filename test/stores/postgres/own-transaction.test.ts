@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
 import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
-import type { OrderStore } from "../../../lib/orders/order-store.ts";
 import { createOrders } from "../../../lib/orders/orders.ts";
 import { createPostgresStore, type PooledConnection } from "../../../lib/stores/postgres/index.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -96,48 +95,6 @@ test("without a transaction every call is an error that says so, and writes noth
   }
   client.release();
   expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);
-});
-
-test("a COMMIT that does not wait for a call is an error of the call, which writes nothing", async () => {
-  const store = createPostgresStore({ pool: server.pool, schema: "hasty" });
-  await store.orders.place([pending(1n)]);
-  const calls = [
-    (orders: OrderStore) => orders.apply(1n, "cancel", AT),
-    (orders: OrderStore) => orders.place([pending(2n), pending(1n)]),
-  ];
-  // It arrives before the first statement that needs the transaction, or before the last one.
-  for (const call of calls)
-    for (const place of [1, 2])
-      await inTransaction("ROLLBACK", async (client) => {
-        let sent = 0;
-        const hasty: PooledConnection = {
-          ...client,
-          async query(query) {
-            if (sent++ === place) await sql(client, "COMMIT");
-            return client.query(query);
-          },
-        };
-        const called = call(store.orders.using(hasty));
-        // What was placed before the COMMIT is placed.
-        if (place === 2 && call === calls[1]) await expect(called).resolves.toEqual(["placed", "unchanged"]);
-        else await expect(called).rejects.toSatisfy(isInvalidInput);
-        expect(sent).toBeGreaterThan(place);
-      });
-  expect((await store.orders.find(1n))?.status).toBe("pending");
-});
-
-test("calls that do not wait for each other follow one another, also after one that was rejected", async () => {
-  const store = createPostgresStore({ pool: server.pool, schema: "turns" });
-  await store.orders.place([pending(1n)]);
-  await inTransaction("ROLLBACK", async (client) => {
-    const [one, other] = [store.orders.using(client), store.orders.using(client)];
-    const results = await Promise.all([one.apply(1n, "cancel", AT), other.apply(1n, "ship", AT)]);
-    expect(results).toMatchObject([{ ok: true }, { ok: false, code: "order_already_cancelled" }]);
-    const failed = one.place([{ record: { id: 2n ** 63n }, status: "pending" }]);
-    const next = other.find(1n);
-    await expect(failed).rejects.toThrow("out of range");
-    await expect(next).rejects.toSatisfy((error) => isStoreUnavailable(error) && !error.retryable);
-  });
 });
 
 test("nothing of the caller's session is set, and no statement is prepared in it", async () => {

@@ -23,6 +23,12 @@ const open = (schema: string, options = {}) => createPostgresStore({ pool: serve
 const errorsOf = async (calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> =>
   Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
 
+/** Works as another role of the database. */
+async function asRole<T>(role: string, work: () => Promise<T>): Promise<T> {
+  await server.database.exec(`SET ROLE ${role}`);
+  return work().finally(() => server.database.exec("RESET ROLE"));
+}
+
 async function versionIn(schema: string): Promise<unknown> {
   const text = `SELECT value FROM "${schema}".settings WHERE name = 'schema_version'`;
   return (await server.database.query<{ value: string }>(text)).rows[0]?.value;
@@ -95,16 +101,12 @@ describe("the tables of an empty database", () => {
 
   test("are not created by a role that may not, whose error names the command", async () => {
     const { database } = server;
-    await database.exec("CREATE ROLE app; SET ROLE app");
+    await database.exec("CREATE ROLE app");
     const store = open("forbidden");
-    try {
-      const error = await store.check().catch((reason: unknown) => reason);
-      expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
-        /^The role may not create tables\. Run 'store-orders .*\(permission denied for database .*\)$/,
-      );
-    } finally {
-      await database.exec("RESET ROLE");
-    }
+    const error = await asRole("app", () => store.check()).catch((reason: unknown) => reason);
+    expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
+      /^The role may not create tables\. Run 'store-orders .*\(permission denied for database .*\)$/,
+    );
     // The same store, once the role may.
     await store.check();
     // Also if somebody has deleted them.
@@ -113,13 +115,8 @@ describe("the tables of an empty database", () => {
   });
 
   test("are created by a role that owns the schema, and may create no other", async () => {
-    const { database } = server;
-    await database.exec("CREATE ROLE owner; CREATE SCHEMA owned AUTHORIZATION owner; SET ROLE owner");
-    try {
-      expect(await open("owned").orders.place([ORDER])).toEqual(["placed"]);
-    } finally {
-      await database.exec("RESET ROLE");
-    }
+    await server.database.exec("CREATE ROLE owner; CREATE SCHEMA owned AUTHORIZATION owner");
+    expect(await asRole("owner", () => open("owned").orders.place([ORDER]))).toEqual(["placed"]);
   });
 
   test("are used by a role that may read and write rows, and nothing else", async () => {
@@ -130,8 +127,7 @@ describe("the tables of an empty database", () => {
       GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA granted TO service;
       GRANT DELETE ON granted.accounts, granted.api_keys, granted.outbox TO service`);
     await admin.outbox?.switch(true);
-    await database.exec("SET ROLE service");
-    try {
+    await asRole("service", async () => {
       const store = open("granted");
       await store.check();
       const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
@@ -153,20 +149,17 @@ describe("the tables of an empty database", () => {
       await expect(outbox.switch(false)).rejects.toThrow(
         "Only the owner of the tables can switch the outbox",
       );
-    } finally {
-      await database.exec("RESET ROLE");
-    }
+    });
     for (const right of [
       "UPDATE ON granted.accounts",
       "SELECT ON granted.settings",
       "USAGE ON SCHEMA granted",
     ]) {
-      await database.exec(`REVOKE ${right} FROM service; SET ROLE service`);
-      const errors = await errorsOf([
-        open("granted").check(),
-        migratePostgres({ pool: server.pool, schema: "granted", onlyIfEmpty: true }),
-      ]);
-      await database.exec("RESET ROLE");
+      await database.exec(`REVOKE ${right} FROM service`);
+      const migrated = { pool: server.pool, schema: "granted", onlyIfEmpty: true };
+      const errors = await asRole("service", () =>
+        errorsOf([open("granted").check(), migratePostgres(migrated)]),
+      );
       // A migration reads only the settings.
       for (const error of right.startsWith("UPDATE") ? errors.slice(0, 1) : errors) {
         expect(isStoreUnavailable(error) && errorMessage(error), right).toMatch(
@@ -335,18 +328,16 @@ describe("tables of another version", () => {
   });
 });
 
-const NAMES = [
-  "a$$b",
-  "a$1 $2",
-  "$store_orders$",
-  "x$store_orders_$store_orders$",
-  `q"u'o\\te`,
-  "a\\",
-  "%I per %s",
-];
-
-describe.each(["on", "off"])("with standard_conforming_strings = %s", (setting) => {
-  test.each(NAMES)("%j is a schema whose tables are created, migrated, checked and used", async (name) => {
+test.each([
+  ["a$$b $1 $2 %I per %s", "on"],
+  ["$store_orders$", "on"],
+  ["x$store_orders_$store_orders$", "on"],
+  [`q"u'o\\te`, "on"],
+  // A backslash at the end of a string is what the setting is about.
+  [`q"u'o\\te\\`, "off"],
+])(
+  "%j is a schema whose tables are created, migrated, checked and used with standard_conforming_strings = %s",
+  async (name, setting) => {
     const { database, pool } = server;
     await database.exec(`SET standard_conforming_strings = ${setting}; SET escape_string_warning = off`);
     onTestFinished(async () => void (await database.exec("RESET standard_conforming_strings")));
@@ -371,8 +362,8 @@ describe.each(["on", "off"])("with standard_conforming_strings = %s", (setting) 
       expect(findings).toEqual([]);
       await database.exec(`DROP SCHEMA ${quoteSchema(schema)} CASCADE`);
     }
-  });
-});
+  },
+);
 
 test("the SQL that is printed leaves the settings of a transaction around it as they were", async () => {
   const { database } = server;

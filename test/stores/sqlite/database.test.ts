@@ -1,6 +1,5 @@
 import { renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
@@ -14,11 +13,11 @@ import { createOrderStore, orderQueries } from "../../../lib/stores/sqlite/order
 import { createOutbox, outboxQueries } from "../../../lib/stores/sqlite/outbox.ts";
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
+import { expectDocumentedWrites } from "../documented-writes.ts";
 import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
-const { newPath } = temporaryDirectory();
+const { newPath, open } = temporaryDirectory();
 
-const LEASE = -MINUTE_MS;
 const CANCEL = { type: "apply", id: 1n, event: "cancel" } as const;
 
 test("durable writes wait for the disk, and relaxed writes do not", async () => {
@@ -36,109 +35,36 @@ test("durable writes wait for the disk, and relaxed writes do not", async () => 
   await close();
 });
 
-/** Opens a store that records, for each write, what SQLite waits for at its commit. */
-function openObservedStore() {
-  const observed: (readonly [query: string, synchronous: unknown])[] = [];
+test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {
+  let writes: ("durable" | "relaxed")[] = [];
   const observe = <Q extends object>(db: DatabaseSync, queries: Q): Q =>
     Object.fromEntries(
       Object.entries(queries).map(([name, query]) => [
         name,
         (...args: never[]) => {
-          if (db.isTransaction)
-            observed.push([name, db.prepare("PRAGMA synchronous").get()?.["synchronous"]]);
+          const { synchronous } = db.prepare("PRAGMA synchronous").get() ?? {};
+          if (db.isTransaction) writes.push(synchronous === 2 ? "durable" : "relaxed");
           return query(...args);
         },
       ]),
     ) as Q;
-  const database = openDatabase(
-    newPath(),
-    (db) => ({
-      orders: observe(db, orderQueries(db)),
-      accounts: observe(db, accountQueries(db)),
-      admission: observe(db, admissionQueries(db)),
-      outbox: observe(db, outboxQueries(db)),
-    }),
-    { existing: false },
-  );
-  return {
-    ...database,
-    orders: createOrderStore(database),
-    accounts: createAccountStore(database),
-    outbox: createOutbox(database),
-    observed,
+  const open = (db: DatabaseSync) => ({
+    orders: observe(db, orderQueries(db)),
+    accounts: observe(db, accountQueries(db)),
+    admission: observe(db, admissionQueries(db)),
+    outbox: observe(db, outboxQueries(db)),
+  });
+  const database = openDatabase(newPath(), open, { existing: false });
+  const orders = createOrderStore(database);
+  const store = { orders, accounts: createAccountStore(database), outbox: createOutbox(database) };
+  const takeWrites = () => {
+    const taken = writes;
+    writes = [];
+    return taken;
   };
-}
-
-test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {
-  const { orders, accounts, outbox, observed, close } = openObservedStore();
-  const FULL = 2;
-  const NORMAL = 1;
-  const drain = async (pages: AsyncIterable<unknown>) => void (await collect(pages));
-  const calls: Record<string, [call: () => Promise<unknown>, ...expected: typeof observed]> = {
-    "orders.place": [() => orders.place([{ record: { id: 1n }, status: "pending" }]), ["place", FULL]],
-    "orders.apply": [() => orders.apply(1n, "ship", AT), ["apply", FULL]],
-    "orders.find": [() => orders.find(1n)],
-    "orders.list": [() => drain(orders.list())],
-    "orders.page": [() => orders.page({ limit: 1 })],
-    "orders.countByStatus": [() => orders.countByStatus()],
-    "orders.using": [async () => orders.using(new DatabaseSync(":memory:"))],
-    "accounts.recordEnvironment": [() => accounts.recordEnvironment("test"), ["recordEnvironment", FULL]],
-    "accounts.create": [() => accounts.create(ACCOUNT), ["create", FULL]],
-    "accounts.find": [() => accounts.find("acme")],
-    "accounts.list": [() => drain(accounts.list())],
-    "accounts.update": [
-      () => accounts.update("acme", (account) => ({ ok: true, account })),
-      ["update", FULL],
-    ],
-    "accounts.delete": [() => accounts.delete("other"), ["delete", FULL]],
-    "accounts.resetUsage": [() => accounts.resetUsage("acme"), ["resetUsage", FULL]],
-    "accounts.unban": [() => accounts.unban("acme", KEY.id), ["unban", FULL]],
-    "accounts.admit": [() => accounts.admit(PRESENTED, AT), ["admit", NORMAL]],
-    "accounts.admit with a list": [
-      () => accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { type: "list" }),
-      ["admit", NORMAL],
-      ["listPage", NORMAL],
-    ],
-    "accounts.admit with an event": [
-      () => accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL),
-      ["admit", FULL],
-      ["apply", FULL],
-    ],
-    "accounts.recordRejections": [
-      () => accounts.recordRejections(PRESENTED, 1, AT),
-      ["recordRejections", NORMAL],
-    ],
-    "outbox.switch": [() => outbox.switch(true), ["switch", FULL]],
-    "outbox.isOn": [() => outbox.isOn()],
-    "an order with the outbox on": [
-      () => orders.place([{ record: { id: 2n }, status: "pending" }]),
-      ["place", FULL],
-    ],
-    "outbox.lease": [() => outbox.lease(1, AT, LEASE), ["lease", NORMAL]],
-    "outbox.lease of nothing": [() => outbox.lease(1, AT, LEASE)],
-    "outbox.held": [() => outbox.held(AT, 10)],
-    "outbox.release": [() => outbox.release([{ id: 2n, hold: AT }]), ["release", NORMAL]],
-    "outbox.postpone": [() => outbox.postpone(2n, LEASE, undefined), ["postpone", NORMAL]],
-    "outbox.list": [() => outbox.list("failed", 1)],
-    "outbox.retry": [() => outbox.retry(undefined), ["retry", FULL]],
-    "outbox.acknowledge": [
-      () => outbox.acknowledge([{ id: 2n, delivered: 1, lease: -1 }]),
-      ["acknowledge", NORMAL],
-    ],
-    "outbox.backlog": [() => outbox.backlog()],
-  };
-  for (const [name, [call, ...expected]] of Object.entries(calls)) {
-    observed.length = 0;
-    await call();
-    expect(observed, name).toEqual(expected);
-  }
-  const methods = [
-    ...Object.keys(orders).map((name) => `orders.${name}`),
-    ...Object.keys(accounts).map((name) => `accounts.${name}`),
-    ...Object.keys(outbox).map((name) => `outbox.${name}`),
-  ];
-  expect(methods.filter((name) => !(name in calls))).toEqual([]);
-  await close();
+  const using = async () => orders.using(new DatabaseSync(":memory:"));
+  await expectDocumentedWrites(store, takeWrites, { "orders.using": [using, "writes nothing"] });
+  await database.close();
 });
 
 test("a store that is closed commits what was called before, and opens its file no more", async () => {
@@ -157,40 +83,6 @@ test("a store that is closed commits what was called before, and opens its file 
     code: "store_unavailable",
     message: "The database cannot be used.",
   });
-});
-
-test("the minute of the last admitted request of each key is kept", async () => {
-  const store = createSqliteStore({ path: newPath() });
-  const unused = { ...KEY, id: "acme.2", hash: "2".repeat(64) };
-  await store.accounts.create({ ...ACCOUNT, keys: [KEY, unused] });
-  await store.accounts.admit(PRESENTED, AT + 1_000);
-  expect((await store.accounts.find("acme"))?.lastUses).toEqual({ [KEY.id]: AT });
-  await store.accounts.admit(PRESENTED, AT + 61_000);
-  expect((await store.accounts.find("acme"))?.lastUses).toEqual({ [KEY.id]: AT + 60_000 });
-  await store.close();
-});
-
-test("the rejections of an unknown key are counted for nobody", async () => {
-  const store = createSqliteStore({ path: newPath() });
-  await store.accounts.create(ACCOUNT);
-  await store.accounts.recordRejections({ ...PRESENTED, hash: "2".repeat(64) }, 5, AT);
-  await store.accounts.recordRejections({ ...PRESENTED, accountId: "other" }, 5, AT);
-  expect((await store.accounts.find("acme"))?.rejections).toEqual({});
-  await store.close();
-});
-
-test("a call waits without blocking the event loop while another process locks the database", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
-  await store.accounts.create(ACCOUNT);
-  const other = new DatabaseSync(path);
-  other.exec("BEGIN IMMEDIATE");
-  const admission = store.accounts.admit(PRESENTED, AT);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  other.exec("COMMIT");
-  other.close();
-  expect(await admission).toMatchObject({ ok: true });
-  await store.close();
 });
 
 test("a read is repeated while the database is locked, until its time is over", async () => {
@@ -216,17 +108,14 @@ test("a read is repeated while the database is locked, until its time is over", 
 });
 
 test("the write-ahead log stays bounded during many writes", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.accounts.create({ ...ACCOUNT, plan: "business" });
   for (let round = 0; round < 3_000; round++) await store.accounts.admit(PRESENTED, AT + round * MINUTE_MS);
   expect(statSync(`${path}-wal`).size).toBeLessThan(8 * 1024 * 1024);
-  await store.close();
 });
 
 test("a cancel is committed in the transaction that admits it", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.accounts.create(ACCOUNT);
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
   const admission = await store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, CANCEL);
@@ -236,12 +125,10 @@ test("a cancel is committed in the transaction that admits it", async () => {
   const order = { record: { id: 1n }, status: "cancelled" };
   expect(admission).toMatchObject({ outcome: { type: "apply", result: { ok: true, order } } });
   other.close();
-  await store.close();
 });
 
 test("the first page of a list is read in the transaction that admits it, and the rest on demand", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { store } = open();
   await store.accounts.create(ACCOUNT);
   const place = (from: number, count: number) =>
     store.orders.place(
@@ -255,56 +142,10 @@ test("the first page of a list is read in the transaction that admits it, and th
   await place(1_500, 10);
   const pages = await collect(rest);
   expect(pages.map(({ json, last }) => [countRecords(json), last])).toEqual([[510, true]]);
-  await store.close();
-});
-
-test("an admission counts although its order is damaged, and the caller gets the error when it performs it", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
-  await store.accounts.create(ACCOUNT);
-  const db = new DatabaseSync(path);
-  db.exec("INSERT INTO orders VALUES (1, 'pending', 'no JSON', '')");
-  db.close();
-  const [damaged, other] = await Promise.all([
-    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { ...CANCEL, event: "ship" }),
-    // Shares the transaction.
-    store.accounts.admit(PRESENTED, AT, DEFAULT_BAN_POLICY, { ...CANCEL, id: 2n }),
-  ]);
-  expect(damaged).not.toHaveProperty("outcome");
-  expect(other).toMatchObject({ outcome: { result: { code: "order_not_found" } } });
-  expect((await store.accounts.find("acme"))?.usage.minute.count).toBe(2);
-  await store.close();
-});
-
-test("the service cancels with its admission, also behind a wrapper that waits", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
-  const other = new DatabaseSync(path);
-  const statuses: unknown[] = [];
-  const { send } = await createHandlerFixture({
-    store: {
-      ...store,
-      accounts: {
-        ...store.accounts,
-        async admit(...args) {
-          await sleep(5);
-          const admission = await store.accounts.admit(...args);
-          statuses.push(other.prepare("SELECT status FROM orders WHERE id = 1").get());
-          await sleep(5);
-          return admission;
-        },
-      },
-    },
-  });
-  expect((await send("DELETE", "/v1/store/orders/1")).status).toBe(204);
-  expect(statuses).toEqual([{ status: "cancelled" }]);
-  other.close();
-  await store.close();
 });
 
 test("if the transaction fails, so does the request, and it is neither counted nor performed", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   const fixture = await createHandlerFixture({ store });
   const other = new DatabaseSync(path);
   other.exec("CREATE TRIGGER fail BEFORE UPDATE ON orders BEGIN SELECT raise(ABORT, 'no'); END");
@@ -314,12 +155,10 @@ test("if the transaction fails, so does the request, and it is neither counted n
   expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(0);
   expect((await store.orders.find(1n))?.status).toBe("pending");
   expect((await fixture.send("DELETE", "/v1/store/orders/1")).status).toBe(204);
-  await store.close();
 });
 
 test("an error that ends the transaction, as a full disk does, reaches the caller", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.accounts.create(ACCOUNT);
   const db = new DatabaseSync(path);
   db.exec(
@@ -331,11 +170,10 @@ test("an error that ends the transaction, as a full disk does, reaches the calle
   db.close();
   expect(await store.accounts.find("other")).toBeUndefined();
   expect(await store.accounts.create(settings)).toMatchObject({ ok: true });
-  await store.close();
 });
 
 test("an account is changed completely or not at all, also if a value cannot be stored", async () => {
-  const store = createSqliteStore({ path: newPath() });
+  const { store } = open();
   await store.accounts.create(ACCOUNT);
   const key = { ...ACCOUNT.keys[0], createdAt: undefined as never } as (typeof ACCOUNT.keys)[number];
   const settings = { ...ACCOUNT, plan: "enterprise", keys: [key] } as const;
@@ -350,5 +188,4 @@ test("an account is changed completely or not at all, also if a value cannot be 
   expect(await store.accounts.find(ACCOUNT.id)).toMatchObject({ plan: ACCOUNT.plan, keys: ACCOUNT.keys });
   expect(await store.accounts.find("other")).toBeUndefined();
   expect(await store.orders.find(1n)).toBeDefined();
-  await store.close();
 });

@@ -4,33 +4,15 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { errorMessage, StoreUnavailableError } from "../../../lib/core/errors.ts";
-import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
-import { ACCOUNT, AT, openFiles, PRESENTED, temporaryDirectory } from "./fixture.ts";
+import { ACCOUNT, openFiles, temporaryDirectory } from "./fixture.ts";
 
-const { directory, newPath } = temporaryDirectory();
+const { directory, newPath, open } = temporaryDirectory();
 
 describe("a database file", () => {
-  test("orders, counters, rejections and bans survive a restart", async () => {
-    const path = newPath();
-    const before = createSqliteStore({ path });
-    await before.accounts.create(ACCOUNT);
-    await before.orders.place([{ record: { id: 1n }, status: "pending" }]);
-    await before.orders.apply(1n, "cancel", AT);
-    for (let call = 0; call < 81; call++) await before.accounts.admit(PRESENTED, AT);
-    const account = await before.accounts.find("acme");
-    await before.close();
-
-    const after = createSqliteStore({ path });
-    expect(await after.accounts.find("acme")).toEqual(account);
-    expect((await after.orders.find(1n))?.status).toBe("cancelled");
-    expect(await after.accounts.admit(PRESENTED, AT + MINUTE_MS)).toMatchObject({ code: "api_key_banned" });
-    await after.close();
-  });
-
   test("a new database is created with its directories, readable by its owner only", async () => {
     const path = join(directory, "new", "directory", "orders.db");
     const store = createSqliteStore({ path });
@@ -89,8 +71,7 @@ test.runIf(process.platform === "linux")(
 );
 
 test("a replaced database is opened without the log of the old one only, and not if it is empty", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   const place = (id: bigint, to = store) => to.orders.place([{ record: { id }, status: "pending" }]);
   await place(1n);
   const other = newPath();
@@ -123,7 +104,6 @@ test("a replaced database is opened without the log of the old one only, and not
   await expect(place(4n)).rejects.toThrow("was moved or replaced");
   removeLog();
   await expect(place(4n)).rejects.toThrow("is empty");
-  await store.close();
 });
 
 test("a store whose log was deleted works again once nobody else has the log open", async () => {

@@ -1,20 +1,28 @@
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
+import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 
 export const AT = Date.UTC(2026, 10, 20, 12);
 export const KEY: ApiKey = { id: "acme.1", hash: "1".repeat(64), createdAt: AT };
 export const ACCOUNT = { id: "acme", plan: "free", keys: [KEY] } as const;
 export const PRESENTED = { accountId: "acme", hash: KEY.hash };
 
-/** Creates a directory that is deleted after the tests of a file. */
-export function temporaryDirectory(): { readonly directory: string; newPath(): string } {
+/** Creates a directory that is deleted after the tests of a file. `open()` opens a new database until the end of a test. */
+export function temporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
   afterAll(() => rmSync(directory, { recursive: true }));
   let databases = 0;
-  return { directory, newPath: () => join(directory, `${databases++}.db`) };
+  const newPath = () => join(directory, `${databases++}.db`);
+  const open = () => {
+    const path = newPath();
+    const store = createSqliteStore({ path });
+    onTestFinished(() => store.close());
+    return { path, store };
+  };
+  return { directory, newPath, open };
 }
 
 /** The files that this process has open. None on systems that do not tell. */

@@ -6,7 +6,7 @@ import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
-const { newPath } = temporaryDirectory();
+const { newPath, open } = temporaryDirectory();
 
 test("a database in memory creates no file", async () => {
   const store = createSqliteStore({ path: ":memory:" });
@@ -15,49 +15,41 @@ test("a database in memory creates no file", async () => {
   expect(existsSync(":memory:")).toBe(false);
 });
 
-interface Fault {
-  readonly message: string;
-  readonly start: (path: string, other: DatabaseSync) => void;
-  readonly stop: (path: string, other: DatabaseSync) => void;
-}
+type Fault = (path: string, other: DatabaseSync) => unknown;
+const run =
+  (sql: string): Fault =>
+  (_path, other) =>
+    other.exec(sql);
+const rename =
+  (from: string, to: string): Fault =>
+  (path) =>
+    renameSync(path + from, path + to);
+const newer = "A newer version has migrated the database";
 
-const run = (sql: string) => (_path: string, other: DatabaseSync) => other.exec(sql);
-
-/** What makes a write fail. A full disk and a read-only database are in the fault suite. */
-const FAULTS: Readonly<Record<string, Fault>> = {
-  "a locked file": {
-    message: "cannot be used",
-    start: run("BEGIN IMMEDIATE"),
-    stop: run("COMMIT"),
-  },
-  "a newer schema": {
-    message: "A newer version has migrated the database",
-    start: run("PRAGMA user_version = 99"),
-    stop: run(`PRAGMA user_version = ${SCHEMA_VERSION}`),
-  },
-  "a table that is missing": {
-    message: "cannot be used",
-    start: run("ALTER TABLE settings RENAME TO lost"),
-    stop: run("ALTER TABLE lost RENAME TO settings"),
-  },
-  "a column that is missing": {
-    message: "cannot be used",
-    start: run("ALTER TABLE api_keys RENAME COLUMN banned_until TO lost"),
-    stop: run("ALTER TABLE api_keys RENAME COLUMN lost TO banned_until"),
-  },
-  "a file that was moved": {
-    message: "was moved or replaced",
-    start: (path) => renameSync(path, `${path}.moved`),
-    stop: (path) => renameSync(`${path}.moved`, path),
-  },
-};
+/** What makes a write fail, and what ends it. A full disk and a read-only database are in the fault suite. */
+const FAULTS: readonly (readonly [name: string, message: string, start: Fault, stop: Fault])[] = [
+  ["a locked file", "cannot be used", run("BEGIN IMMEDIATE"), run("COMMIT")],
+  ["a newer schema", newer, run("PRAGMA user_version = 99"), run(`PRAGMA user_version = ${SCHEMA_VERSION}`)],
+  [
+    "a table that is missing",
+    "cannot be used",
+    run("ALTER TABLE settings RENAME TO lost"),
+    run("ALTER TABLE lost RENAME TO settings"),
+  ],
+  [
+    "a column that is missing",
+    "cannot be used",
+    run("ALTER TABLE api_keys RENAME COLUMN banned_until TO lost"),
+    run("ALTER TABLE api_keys RENAME COLUMN lost TO banned_until"),
+  ],
+  ["a file that was moved", "was moved or replaced", rename("", ".moved"), rename(".moved", "")],
+];
 
 describe("check", () => {
-  test.each(Object.entries(FAULTS))(
+  test.each(FAULTS)(
     "check sees %s, and that it is over",
-    async (_, { message, start, stop }) => {
-      const path = newPath();
-      const store = createSqliteStore({ path });
+    async (_, message, start, stop) => {
+      const { path, store } = open();
       await store.check();
       const other = new DatabaseSync(path);
       start(path, other);
@@ -74,14 +66,12 @@ describe("check", () => {
       stop(path, other);
       await store.check();
       other.close();
-      await store.close();
     },
     20_000,
   );
 
   test("a check commits a write, and changes nothing that a call returns", async () => {
-    const path = newPath();
-    const store = createSqliteStore({ path });
+    const { path, store } = open();
     await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
     const other = new DatabaseSync(path);
     const commits = () => other.prepare("PRAGMA data_version").get()?.["data_version"];
@@ -92,7 +82,6 @@ describe("check", () => {
     expect(await store.orders.page({ limit: 2 })).toEqual({
       orders: [{ record: { id: 1n }, status: "pending" }],
     });
-    await store.close();
   });
 });
 
@@ -117,7 +106,7 @@ describe("an existing database", () => {
 });
 
 test("every account is listed once, in order, however many there are, and no more than asked for", async () => {
-  const store = createSqliteStore({ path: ":memory:" });
+  const { store } = open();
   const ids = Array.from({ length: 230 }, (_, index) => `shop-${1_000 + index}`);
   for (const id of ids) await store.accounts.create({ id, plan: "free", keys: [] });
   const list = async (after?: string, limit?: number) => {
@@ -129,27 +118,4 @@ test("every account is listed once, in order, however many there are, and no mor
   expect(await list("shop-1099")).toEqual(ids.slice(100));
   for (const limit of [1, 100, 101, 229, 230, 500])
     expect(await list("", limit)).toEqual(ids.slice(0, limit));
-  await store.close();
-});
-
-test("a key that an update leaves out is deleted, and the others stay", async () => {
-  const store = createSqliteStore({ path: ":memory:" });
-  const keys = ["1", "2", "3"].map((digit) => ({
-    id: `acme.${digit}`,
-    hash: digit.repeat(64),
-    createdAt: 0,
-  }));
-  await store.accounts.create({ id: "acme", plan: "free", keys });
-  await store.accounts.update("acme", (account) => ({
-    ok: true,
-    account: { ...account, keys: account.keys.filter(({ id }) => id !== "acme.2") },
-  }));
-  expect((await store.accounts.find("acme"))?.keys).toEqual([keys[0], keys[2]]);
-  const admit = (hash: string) => store.accounts.admit({ accountId: "acme", hash }, Date.UTC(2026, 10, 20));
-  expect(await Promise.all(keys.map(async ({ hash }) => (await admit(hash)).ok))).toEqual([
-    true,
-    false,
-    true,
-  ]);
-  await store.close();
 });

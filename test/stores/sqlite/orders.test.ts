@@ -12,7 +12,7 @@ import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
-const { newPath } = temporaryDirectory();
+const { newPath, open } = temporaryDirectory();
 
 const PAGE_SIZE = 1_000;
 
@@ -112,7 +112,7 @@ test("any orders, new and existing, have the same outcomes as in the store in me
 });
 
 test("a query for a status finds rare orders among many, in pages that read a bounded number of rows", async () => {
-  const store = createSqliteStore({ path: ":memory:" });
+  const { store } = open();
   const ids = range(-20_000n, 35_000);
   await store.orders.place(ids.map((id) => ({ record: { id }, status: "shipped" })));
   const rare = [-19_999n, 14_998n, 14_999n];
@@ -132,12 +132,10 @@ test("a query for a status finds rare orders among many, in pages that read a bo
     expect(pages).toBeGreaterThanOrEqual(4);
     expect(pages).toBeLessThanOrEqual(6);
   }
-  await store.close();
 });
 
 test("the counts of a database include changes by hand, and leave out a status that no rule knows", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.orders.place(range(1n, 6).map((id) => ({ record: { id }, status: "pending" })));
   const db = new DatabaseSync(path);
   db.exec(
@@ -148,12 +146,10 @@ test("the counts of a database include changes by hand, and leave out a status t
   db.exec("INSERT OR REPLACE INTO orders VALUES (4, 'cancelled', '{\"id\":4}', '')");
   db.close();
   expect(await store.orders.countByStatus()).toMatchObject({ pending: 4, shipped: 0, cancelled: 0 });
-  await store.close();
 });
 
 test("a list ends where its orders are deleted by hand meanwhile", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.orders.place(range(1n, 2_500).map((id) => ({ record: full(id), status: "pending" })));
   const pages: string[] = [];
   for await (const { json } of store.orders.list()) {
@@ -164,12 +160,10 @@ test("a list ends where its orders are deleted by hand meanwhile", async () => {
   }
   const [first = "", ...rest] = pages;
   expect([countRecords(first), rest]).toEqual([PAGE_SIZE, [""]]);
-  await store.close();
 });
 
 test("a list goes on although the record of another call is damaged meanwhile", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.orders.place(range(1n, 2_000).map((id) => ({ record: full(id), status: "pending" })));
   const pages = store.orders.list()[Symbol.asyncIterator]();
   expect((await pages.next()).value).toMatchObject({ last: false });
@@ -178,7 +172,6 @@ test("a list goes on although the record of another call is damaged meanwhile", 
   db.close();
   await expect(store.orders.find(1n)).rejects.toThrow("is damaged");
   expect((await pages.next()).value).toMatchObject({ last: true });
-  await store.close();
 });
 
 test("a list fails when its file is replaced by another database, whose orders it never adds", async () => {

@@ -1,15 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { isInvalidInput, isStoreUnavailable } from "../../../lib/core/errors.ts";
-import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
-const { newPath } = temporaryDirectory();
+const { open } = temporaryDirectory();
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 
 test("an order that is placed or cancelled in a transaction is stored with its other rows, or not at all", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.orders.place([pending(1n)]);
   const own = new DatabaseSync(path);
   own.exec("CREATE TABLE invoices (order_id INTEGER PRIMARY KEY)");
@@ -32,12 +30,10 @@ test("an order that is placed or cancelled in a transaction is stored with its o
   own.exec("PRAGMA user_version = 99; BEGIN");
   await expect(orders.place([pending(3n)])).rejects.toSatisfy(isStoreUnavailable);
   own.close();
-  await store.close();
 });
 
 test("a write of the store waits for the transaction of another connection in the same process", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   const own = new DatabaseSync(path);
   own.exec("BEGIN IMMEDIATE");
   await store.orders.using(own).place([pending(1n)]);
@@ -46,12 +42,10 @@ test("a write of the store waits for the transaction of another connection in th
   own.exec("COMMIT");
   expect(await placed).toEqual(["unchanged"]);
   own.close();
-  await store.close();
 });
 
 test("without a transaction every call is an error that says so, and writes nothing", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   const own = new DatabaseSync(path);
   const orders = store.orders.using(own);
   for (const call of [
@@ -64,12 +58,10 @@ test("without a transaction every call is an error that says so, and writes noth
   }
   expect((await store.orders.page({ limit: 1 })).orders).toEqual([]);
   own.close();
-  await store.close();
 });
 
 test("temporary tables of the caller that have the names of the store's are not used", async () => {
-  const path = newPath();
-  const store = createSqliteStore({ path });
+  const { path, store } = open();
   await store.outbox?.switch(true);
   const own = new DatabaseSync(path);
   own.exec(
@@ -88,5 +80,4 @@ test("temporary tables of the caller that have the names of the store's are not 
   expect((await store.orders.find(1n))?.status).toBe("cancelled");
   expect(await store.outbox?.backlog()).toMatchObject({ waiting: 2 });
   own.close();
-  await store.close();
 });

@@ -53,51 +53,31 @@ test("a new database gets all scripts, and a script that fails changes nothing",
   db.close();
 });
 
-test.each([1, 2, 3, 4])(
-  "a database of the unreleased version %i is refused with what to do",
-  async (version) => {
-    const path = newPath();
-    await createSqliteStore({ path }).close();
-    const raw = new DatabaseSync(path);
-    raw.exec(`PRAGMA user_version = ${version}; PRAGMA journal_mode = DELETE`);
-    raw.close();
-    const before = readFileSync(path);
-    const problem = {
-      message: `The database has schema version ${version}, of store-orders before its first release. Export its orders with the program that wrote it, import them into a new database, and issue new keys.`,
-      retryable: false,
-    };
-    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
-    expect(readFileSync(path).equals(before)).toBe(true);
-  },
+const NEWER = expect.stringContaining(
+  `The database has schema version 99; this version supports up to ${SCHEMA_VERSION}.`,
 );
+const FOREIGN = expect.stringContaining("a database of another program");
 
-test("a database of a newer version is rejected and left unmodified", async () => {
+const unreleased = (version: number) =>
+  `The database has schema version ${version}, of store-orders before its first release. Export its orders with the program that wrote it, import them into a new database, and issue new keys.`;
+
+test.each<readonly [whose: string, sql: string, isOurs: boolean, message: unknown]>([
+  ["an unreleased version", "PRAGMA user_version = 1", true, unreleased(1)],
+  ["an unreleased version", "PRAGMA user_version = 4", true, unreleased(4)],
+  ["a newer version", "PRAGMA user_version = 99", true, NEWER],
+  ["another program", "CREATE TABLE notes (text)", false, FOREIGN],
+  ["another program", "PRAGMA user_version = 1", false, FOREIGN],
+  ["another program", "PRAGMA application_id = 7", false, FOREIGN],
+])("a database of %s, by '%s', is refused and left unmodified", async (_, sql, isOurs, message) => {
   const path = newPath();
-  await createSqliteStore({ path }).close();
+  if (isOurs) await createSqliteStore({ path }).close();
   const raw = new DatabaseSync(path);
-  raw.exec("PRAGMA user_version = 99; PRAGMA journal_mode = DELETE");
+  raw.exec(`${sql}; PRAGMA journal_mode = DELETE`);
   raw.close();
   const before = readFileSync(path);
-  expect(() => createSqliteStore({ path })).toThrow(NewerSchemaError);
-  expect(() => createSqliteStore({ path })).toThrow(
-    `The database has schema version 99; this version supports up to ${SCHEMA_VERSION}.`,
-  );
+  expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining({ message, retryable: false }));
   expect(readFileSync(path).equals(before)).toBe(true);
 });
-
-test.each(["CREATE TABLE notes (text)", "PRAGMA user_version = 1", "PRAGMA application_id = 7"])(
-  "a database of another program, by its %j, is rejected and left unmodified",
-  (sql) => {
-    const path = newPath();
-    const raw = new DatabaseSync(path);
-    raw.exec(sql);
-    raw.close();
-    const before = readFileSync(path);
-    const problem = { message: expect.stringContaining("a database of another program"), retryable: false };
-    expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining(problem));
-    expect(readFileSync(path).equals(before)).toBe(true);
-  },
-);
 
 test("a database of version 5 counts every status from then on, also orders with one that it did not count", async () => {
   const path = newPath();

@@ -131,9 +131,9 @@ test("the scenarios of a live stack name the tests that cover them, or say why n
     const [, file, title = ""] = /^([\w/-]+): ([^;]+)/.exec(covered) ?? [];
     if (file === "none") continue;
     const source = readFileSync(join(ROOT, `test/infra/${file}.test.ts`), "utf8");
-    const titles = [...source.matchAll(/\b(?:test|describe)(?:\.each\(\w+\))?\(\s*"([^"]+)"/g)].map(
-      ([, each = ""]) => each,
-    );
+    const titles = [
+      ...source.matchAll(/\b(?:(?:test|describe)(?:\.each\(\w+\))?\(\s*|name: )"([^"]+)"/g),
+    ].map(([, each = ""]) => each);
     expect(
       titles.filter((each) => each.includes(title)),
       `${scenario}: ${title}`,

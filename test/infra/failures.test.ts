@@ -1,53 +1,51 @@
 import { expect, test, vi } from "vitest";
 import { cloud } from "./harness/cloud.ts";
-import type { Outcome } from "./harness/program.ts";
 import { production, update } from "./harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
-const PREFIX = "store-orders-production";
+const TABLE = "store-orders-production-tables-orders";
+const DOMAIN = "store-orders-production-orders-example-com";
 const withFailure = (name: string, error: string) =>
-  update(production, { cloud: cloud({ failing: { [`${PREFIX}-${name}`]: error } }) });
-const errors = ({ logs }: Outcome) =>
-  logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
+  update(production, { cloud: cloud({ failing: { [name]: error } }) });
+const NOT_OURS =
+  "not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind.";
 
-const table = withFailure(
-  "tables-orders",
-  `creating Amazon DynamoDB Table (${PREFIX}-orders): ResourceInUseException: Table already exists`,
-);
-const domainName = withFailure(
-  "orders-example-com-domain",
-  "ConflictException: The domain name you provided already exists.",
-);
-const mapping = withFailure(
-  "orders-example-com-mapping",
-  "ConflictException: Base path already exists for this domain name",
-);
-const denied = withFailure("tables-orders", "AccessDeniedException: not authorized to perform CreateTable");
-
-test("a table that exists, but is not in the state, fails the update with the way out", async () => {
-  expect((await table).code).not.toBe(0);
-  expect(errors(await table)[0]).toBe(
-    "The table store-orders-production-orders exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it. See infra/recovery.md#an-interrupted-run.",
-  );
-});
-
-test("a domain name that exists, but is not in the state, fails the update with the way out", async () => {
-  expect((await domainName).code).not.toBe(0);
-  expect(errors(await domainName)[0]).toBe(
-    "The domain name orders.example.com of API Gateway exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/recovery.md#an-interrupted-run.",
-  );
-});
-
-test("a mapping that exists, but is not in the state, fails the update with the way out", async () => {
-  expect((await mapping).code).not.toBe(0);
-  expect(errors(await mapping)[0]).toMatch(
-    /^The mapping of the domain name orders\.example\.com exists, but not in the state .* import it\. /,
-  );
-});
-
-test("another error of a table is not explained", async () => {
-  expect((await denied).code).not.toBe(0);
-  expect(errors(await denied).join("\n")).not.toContain("exists, but not in the state");
+test.each([
+  {
+    name: "a table that exists",
+    run: withFailure(TABLE, "creating Amazon DynamoDB Table: ResourceInUseException: Table already exists"),
+    error: `The table store-orders-production-orders exists, but ${NOT_OURS} If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it. See infra/recovery.md#an-interrupted-run.`,
+  },
+  {
+    name: "a domain name that exists",
+    run: withFailure(`${DOMAIN}-domain`, "ConflictException: The domain name you provided already exists."),
+    error: `The domain name orders.example.com of API Gateway exists, but ${NOT_OURS} If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/recovery.md#an-interrupted-run.`,
+  },
+  {
+    name: "a mapping that exists",
+    run: withFailure(`${DOMAIN}-mapping`, "ConflictException: Base path already exists for this domain name"),
+    error: `The mapping of the domain name orders.example.com exists, but ${NOT_OURS} If it belongs to this stack, or to another tool that is to forget it, import it.`,
+  },
+  {
+    name: "a table that may not be created",
+    run: withFailure(TABLE, "AccessDeniedException: not authorized to perform CreateTable"),
+    error: "AccessDeniedException: not authorized to perform CreateTable",
+  },
+  {
+    name: "an API Gateway hostname that is closed before the primary host is served",
+    run: update({
+      ...production,
+      "store-orders:closePlatformHost": true,
+      "store-orders:hold": ["orders.example.com"],
+    }),
+    error:
+      "store-orders:closePlatformHost: orders.example.com is not served yet, so nothing would be. Remove the key until the host is live.",
+  },
+])("$name fails the update with the way out", async ({ run, error }) => {
+  const { code, logs, errors } = await run;
+  expect(code).not.toBe(0);
+  const [first] = logs.filter(({ severity }) => severity === 3);
+  expect((first?.message ?? errors).slice(0, error.length)).toBe(error);
 });

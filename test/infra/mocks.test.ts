@@ -1,59 +1,82 @@
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startDnsServer } from "../support/dns-server.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-const registered: pulumi.runtime.MockResourceArgs[] = [];
+// Most of the time would be bundling the functions and collecting stack traces.
+Object.assign(pulumi.Resource, { stackTrace: () => [] });
+vi.mock("esbuild", () => ({ build: async () => ({ outputFiles: [{ path: "/entry.mjs", text: "" }] }) }));
+
+/** What the provider adds, by type of resource: nothing in the mocks of Pulumi's documentation, where it is undefined. */
+let states: Readonly<Record<string, object>> = {};
+let zones: readonly object[] | undefined;
+const registered: string[] = [];
 await pulumi.runtime.setMocks(
   {
-    newResource(resource) {
-      registered.push(resource);
-      return { id: `${resource.name}-id`, state: { ...resource.inputs, ...STATES[resource.type] } };
+    newResource({ name, type, inputs }) {
+      registered.push(name);
+      return { id: `${name}-id`, state: { ...inputs, ...states[type] } };
     },
     call: ({ token, inputs }) =>
-      token === "cloudflare:index/getZones:getZones" && inputs["name"] === "example.com"
-        ? { results: [{ id: "zone", name: "example.com", status: "active", type: "full", nameServers: [] }] }
-        : { results: [] },
+      zones === undefined
+        ? inputs
+        : { results: token.endsWith(":getZones") && inputs["name"] === "example.com" ? zones : [] },
   },
   "shop",
   "test",
 );
-const STATES: Readonly<Record<string, object>> = {
-  "aws:lambda/function:Function": {
-    arn: "arn:aws:lambda:eu-central-1:1:function:f",
-    responseStreamingInvokeArn: "s",
-  },
-  "aws:acm/certificate:Certificate": {
-    domainValidationOptions: [
-      { resourceRecordName: "_0.orders.example.com.", resourceRecordValue: "_1.aws." },
-    ],
-  },
-};
 const { deployStoreOrders } = await import("../../infra/store-orders.ts");
 const { defineDomains } = await import("../../lib/domains/parse.ts");
 afterAll(() => pulumi.runtime.disconnect());
 
 const dns = await startDnsServer("");
 afterAll(() => dns[Symbol.asyncDispose]());
-
-test("the whole service can be unit-tested under the mocks of Pulumi", async () => {
-  const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-  const { baseUrl, domainStatus } = await deployStoreOrders("orders", {
-    plan: "pro",
-    domains,
-    resolver: dns.address,
-  });
-  await pulumi.runtime.disconnect();
-  expect(await promiseOf(baseUrl)).toBe("https://orders.example.com/v1");
-  expect(await promiseOf(pulumi.output(domainStatus))).toMatchObject({
-    "orders.example.com": { role: "primary", state: "live" },
-  });
-  const names = registered.map(({ name }) => name);
-  expect(names).toContain("orders-list-function");
-  expect(names).toContain("orders-orders-example-com-route");
+beforeEach(() => {
+  registered.length = 0;
 });
 
-function promiseOf<T>(output: pulumi.Output<T>): Promise<T> {
-  return new Promise((resolve) => output.apply(resolve));
+const HOST = "orders.example.com";
+const domains = defineDomains(
+  { primary: HOST, redirects: [{ from: `www.${HOST}`, to: HOST, status: 301 }] },
+  { plan: "pro" },
+);
+const hosts = { plan: "pro", domains, resolver: dns.address } as const;
+const everything = {
+  events: { bus: "default" },
+  waf: { requestsPerFiveMinutes: 3_000 },
+  accessLogs: "manage",
+  alarmEmail: "ops@example.com",
+} as const;
+
+/** Deploys the service, and waits for its outputs. */
+async function deploy(settings: Parameters<typeof deployStoreOrders>[1]) {
+  const { baseUrl, domainStatus } = await deployStoreOrders("orders", settings);
+  await pulumi.runtime.disconnect();
+  return new Promise((resolve) => pulumi.output({ baseUrl, domainStatus }).apply(resolve));
 }
+
+describe("under the mocks of Pulumi's documentation", () => {
+  test.each([
+    ["no setting", {}, "-tables-orders"],
+    ["every component, and DNS at Cloudflare", { ...hosts, ...everything }, "-orders-example-com-route"],
+    ["DNS managed elsewhere", { ...hosts, dns: "manual" }, "-orders-example-com-mapping"],
+  ] as const)("a program with %s runs", async (_, settings, last) => {
+    expect(await deploy(settings)).toHaveProperty("baseUrl");
+    expect(registered).toContain(`orders${last}`);
+  });
+});
+
+test("under mocks with what the providers add, the whole service can be unit-tested", async () => {
+  zones = [{ id: "zone", name: "example.com", status: "active", type: "full", nameServers: [] }];
+  const validation = { resourceRecordName: "_0.orders.example.com.", resourceRecordValue: "_1.aws." };
+  states = {
+    "aws:lambda/function:Function": { arn: "arn:aws:lambda:eu-central-1:1:function:f" },
+    "aws:acm/certificate:Certificate": { domainValidationOptions: [validation] },
+  };
+  expect(await deploy(hosts)).toMatchObject({
+    baseUrl: "https://orders.example.com/v1",
+    domainStatus: { [HOST]: { role: "primary", state: "live" } },
+  });
+  expect(registered).toContain("orders-list-function");
+});

@@ -1,16 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { parseSettings, withDefaults } from "../../../infra/config/settings.ts";
 import { readDomainsFile } from "../../../lib/cli/config-files.ts";
 import { InvalidInputError, type Issue } from "../../../lib/core/errors.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
 import { createCommandLine } from "../../support/command-line.ts";
-import { cloud } from "../harness/cloud.ts";
-import { run } from "../harness/program.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const cli = createCommandLine({ shareProcess: true });
 afterAll(() => cli[Symbol.dispose]());
@@ -78,30 +73,14 @@ describe.each(Object.entries(INVALID))("the mapping with %s", (_name, [plan = "f
   });
 });
 
-describe("the server and the stack", () => {
+test("the server reports every problem of a mapping before it creates anything", async () => {
   const [plan = "free", domains] = INVALID["all of these"] ?? [];
   const issues = issuesOf(() => defineDomains(domains as object, { plan }));
-
-  test("the server and the stack report every problem of a mapping before the server creates anything", async () => {
-    writeFileSync(join(cli.directory, "domains.yaml"), JSON.stringify({ domains }));
-    const { status, stdout, stderr } = await cli.run([
-      ...["--json", "serve", "--port", "0", "--domains", "domains.yaml", "--plan", plan],
-    ]);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(JSON.parse(stderr).issues).toEqual(inFile("domains.yaml", issues));
-    expect(existsSync(join(cli.directory, ".data"))).toBe(false);
-  });
-
-  test("the server and the stack report every problem of a mapping before the stack registers anything", async () => {
-    const config = { "store-orders:plan": plan, "store-orders:domains": domains };
-    const outcome = await run({ stack: "staging", preview: true, cloud: cloud(), config });
-    expect(outcome.code).not.toBe(0);
-    expect(outcome.registrations.filter(({ custom }) => custom)).toEqual([]);
-    expect(outcome.invokes).toEqual([]);
-    const lines = issues.map(
-      ({ path, message }) => `  Pulumi.staging.yaml  store-orders:${path}: ${message}`,
-    );
-    const title = `The configuration of the stack 'staging' has ${lines.length} problems:`;
-    expect(outcome.errors).toBe([title, ...lines].join("\n"));
-  });
+  writeFileSync(join(cli.directory, "domains.yaml"), JSON.stringify({ domains }));
+  const { status, stdout, stderr } = await cli.run([
+    ...["--json", "serve", "--port", "0", "--domains", "domains.yaml", "--plan", plan],
+  ]);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(JSON.parse(stderr).issues).toEqual(inFile("domains.yaml", issues));
+  expect(existsSync(join(cli.directory, ".data"))).toBe(false);
 });

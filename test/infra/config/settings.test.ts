@@ -142,6 +142,7 @@ describe("an invalid configuration is reported with the key and the fix", () => 
       "a host that is both held and adopted",
       { plan: "pro", domains, hold: ["orders.example.com"], adopt: { "orders.example.com": "0".repeat(32) } },
     ],
+    ["a closed API Gateway hostname without domains", { closePlatformHost: true }],
     ["a held host with manual DNS", { plan: "pro", domains, dns: "manual", hold: ["orders.example.com"] }],
     ["an invalid record identifier", { plan: "pro", domains, adopt: { "orders.example.com": "orders" } }],
     ["a number as record identifier", { plan: "pro", domains, adopt: { "orders.example.com": 1e31 } }],

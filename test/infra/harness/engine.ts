@@ -5,11 +5,16 @@ import resourceService from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resource from "@pulumi/pulumi/proto/resource_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import struct from "google-protobuf/google/protobuf/struct_pb.js";
-import { type Call, completeService, type Reply } from "./complete-service.ts";
 import { type Cloud, type Operation, type State, startDeployment } from "./deployment.ts";
 import { createHooks } from "./hooks.ts";
 import { type Registration, type RunKind, toRegistration } from "./registration.ts";
 import { decode, type Value } from "./wire.ts";
+
+interface Call<Request> {
+  readonly request: Request;
+}
+type Reply = (error: unknown, response?: unknown) => void;
+type Service = Readonly<Record<string, (call: Call<never>, reply: Reply) => void>>;
 
 export type { Registration } from "./registration.ts";
 
@@ -17,8 +22,6 @@ export type { Registration } from "./registration.ts";
 export interface Invoke {
   readonly token: string;
   readonly args: Readonly<Record<string, Value>>;
-  /** The reference of the provider that is called: `<URN>::<identifier>`; empty for the default one. */
-  readonly provider: string;
 }
 
 /** Everything that an engine has received. */
@@ -62,41 +65,30 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
   };
   let root = "";
 
-  /** Like Pulumi's engine, which creates no default provider of a package for which the configuration disables it. */
-  function checkProvider(token: string, provider: string): void {
-    const [packageName = ""] = token.split(":");
-    if (provider !== "" || packageName === "pulumi") return;
-    if (kind.disabledProviders.some((disabled) => disabled === "*" || disabled === packageName))
-      throw new Error(
-        `Default provider for '${packageName}' disabled. '${token}' must use an explicit provider.`,
-      );
-  }
-
   const monitor = {
-    getDeploymentInfo(_call: Call<unknown>, reply: Reply) {
+    getDeploymentInfo(_call: unknown, reply: Reply) {
       const info = new resource.DeploymentInfo();
       info.setSupportedfeaturesList(
         Object.values(resource.ResourceMonitorFeature).filter((feature) => typeof feature === "number"),
       );
       reply(null, info);
     },
-    supportsFeature(_call: Call<unknown>, reply: Reply) {
+    supportsFeature(_call: unknown, reply: Reply) {
       const response = new resource.SupportsFeatureResponse();
       response.setHassupport(true);
       reply(null, response);
     },
-    registerPackage(_call: Call<unknown>, reply: Reply) {
+    registerPackage(_call: unknown, reply: Reply) {
       const response = new resource.RegisterPackageResponse();
       response.setRef("package");
       reply(null, response);
     },
     invoke({ request }: Call<InstanceType<typeof resource.ResourceInvokeRequest>>, reply: Reply) {
       const args = decode(request.getArgs()?.toJavaScript() ?? {}) as Invoke["args"];
-      const call = { token: request.getTok(), args, provider: request.getProvider() };
+      const call = { token: request.getTok(), args };
       recording.invokes.push(call);
       const response = new resource.ResourceInvokeResponse();
       try {
-        checkProvider(call.token, call.provider);
         response.setReturn(struct.Struct.fromJavaScript({ ...args, ...cloud.invoke(call) }));
         reply(null, response);
       } catch (error) {
@@ -131,7 +123,6 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       const response = new resource.RegisterResourceResponse();
       response.setUrn(registration.urn);
       try {
-        if (registration.custom) checkProvider(registration.type, registration.provider);
         const known = deployment.register(registration);
         if (known !== undefined && registration.custom) response.setId(known.id);
         response.setObject(struct.Struct.fromJavaScript({ ...inputs, ...known?.outputs }));
@@ -156,27 +147,27 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       reply(null, new empty.Empty());
     },
     /** The program has ended without an error, and waits, because its hooks may be called yet. */
-    async signalAndWaitForShutdown(_call: Call<unknown>, reply: Reply) {
+    async signalAndWaitForShutdown(_call: unknown, reply: Reply) {
       if (kind.preview || !hasFailed) await deployment.complete();
       reply(null, new empty.Empty());
     },
   };
 
   const host = {
-    log({ request }: Call<InstanceType<typeof engine.LogRequest>>, reply: Reply) {
+    log({ request }: { readonly request: InstanceType<typeof engine.LogRequest> }, reply: Reply) {
       recording.logs.push({ severity: request.getSeverity(), message: request.getMessage() });
       reply(null, new empty.Empty());
     },
-    getRootResource(_call: Call<unknown>, reply: Reply) {
+    getRootResource(_call: unknown, reply: Reply) {
       const response = new engine.GetRootResourceResponse();
       response.setUrn(root);
       reply(null, response);
     },
-    setRootResource({ request }: Call<InstanceType<typeof engine.SetRootResourceRequest>>, reply: Reply) {
+    setRootResource({ request }: { readonly request: { getUrn(): string } }, reply: Reply) {
       root = request.getUrn();
       reply(null, new engine.SetRootResourceResponse());
     },
-    requirePulumiVersion(_call: Call<unknown>, reply: Reply) {
+    requirePulumiVersion(_call: unknown, reply: Reply) {
       reply(null, new engine.RequirePulumiVersionResponse());
     },
   };
@@ -207,4 +198,14 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       return hasFailed ? 1 : code;
     },
   };
+}
+
+/** Completes an implementation: every other method of the service fails with its name. */
+function completeService(definition: object, implemented: object): grpc.UntypedServiceImplementation {
+  const methods = Object.keys(definition).map((method) => {
+    const missing = (_call: unknown, reply: Reply) =>
+      reply({ code: grpc.status.UNIMPLEMENTED, message: `The test engine does not implement ${method}.` });
+    return [method, (implemented as Service)[method] ?? missing];
+  });
+  return Object.fromEntries(methods);
 }

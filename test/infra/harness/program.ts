@@ -15,7 +15,7 @@ const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/inde
 const NO_BUNDLING = new URL("no-bundling.ts", import.meta.url).href;
 
 /** Ends a program whose standard input closes, which happens however the process of its test ends. */
-export const END_WITH_PARENT =
+const END_WITH_PARENT =
   'data:text/javascript,process.stdin.on("close",()=>process.kill(process.pid,"SIGKILL")).resume().unref()';
 
 /** A run allocates many short-lived objects. */
@@ -37,8 +37,6 @@ export interface RunOptions {
   readonly dns?: DnsServer;
   /** Bundles the functions, otherwise their code is empty. @default false */
   readonly bundle?: boolean;
-  /** Collects stack traces, which take a third of a run because every resource creates one. @default false */
-  readonly traces?: boolean;
   /** Ends the program. @default the end of the test that is running, or of the file if none is */
   readonly signal?: AbortSignal | undefined;
 }
@@ -99,10 +97,6 @@ const MAX_CONCURRENT = 2;
 const queues: Promise<unknown>[] = [];
 let next = 0;
 
-type RunConfig = Readonly<Record<string, unknown>> & {
-  readonly "pulumi:disable-default-providers"?: readonly string[];
-};
-
 async function runNow(
   {
     program,
@@ -111,7 +105,6 @@ async function runNow(
     secretKeys = [],
     preview = false,
     bundle = false,
-    traces = false,
     cloud,
     state = new Map(),
     dns,
@@ -120,12 +113,11 @@ async function runNow(
 ): Promise<Outcome> {
   signal.throwIfAborted();
   await using emptyDns = await startDnsServer("");
-  const settings: RunConfig = {
+  const settings = {
     "store-orders:resolver": (dns ?? emptyDns).address,
     ...(config ?? stackFile(stack)),
   };
-  const disabledProviders = settings["pulumi:disable-default-providers"] ?? [];
-  const kind = { project: PROJECT, stack, preview, disabledProviders };
+  const kind = { project: PROJECT, stack, preview };
   const engine = await startEngine(kind, cloud, state);
   const values = Object.entries(settings).map(([key, value]) => [
     key,
@@ -140,7 +132,8 @@ async function runNow(
     [
       ...NODE_FLAGS,
       ...(bundle ? [] : ["--import", NO_BUNDLING]),
-      ...(traces ? [] : ["--stack-trace-limit=0"]),
+      // Every resource collects a stack trace, which takes a third of a run.
+      "--stack-trace-limit=0",
       HOST,
       ...addresses,
       ...project,

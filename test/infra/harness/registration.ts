@@ -12,6 +12,8 @@ export interface Registration {
   readonly inputs: Readonly<Record<string, Value>>;
   /** The URNs of the resources that it depends on. */
   readonly dependencies: readonly string[];
+  /** Those of them that follow from no input: the program has named them. */
+  readonly dependsOn: readonly string[];
   readonly protect: boolean;
   readonly retainOnDelete: boolean;
   readonly deleteBeforeReplace: boolean;
@@ -21,7 +23,6 @@ export interface Registration {
   /** The paths of inputs whose changes are ignored, such as `tags["name"]`. */
   readonly ignoreChanges: readonly string[];
   readonly createTimeout: string;
-  readonly provider: string;
   readonly aliases: readonly Alias[];
   /** The names of the hooks that are called before a deletion. */
   readonly beforeDelete: readonly string[];
@@ -37,8 +38,6 @@ export interface RunKind {
   readonly project: string;
   readonly stack: string;
   readonly preview: boolean;
-  /** The packages without a default provider: the value of `pulumi:disable-default-providers`. */
-  readonly disabledProviders: readonly string[];
 }
 
 /** The URN of a resource below a parent, whose types are part of it. */
@@ -60,6 +59,10 @@ export function toRegistration(
   { project, stack }: RunKind,
 ): Registration {
   const [type, name, parent] = [request.getType(), request.getName(), request.getParent()];
+  const dependencies = request.getDependenciesList();
+  const ofInputs = [...request.getPropertydependenciesMap().entries()].flatMap(([, input]) =>
+    input.getUrnsList(),
+  );
   return {
     urn: urnOf({ project, stack }, parent, type, name),
     type,
@@ -67,7 +70,8 @@ export function toRegistration(
     parent,
     custom: request.getCustom(),
     inputs: decode(inputs) as Registration["inputs"],
-    dependencies: request.getDependenciesList(),
+    dependencies,
+    dependsOn: dependencies.filter((urn) => !ofInputs.includes(urn)),
     protect: request.getProtect() === true,
     retainOnDelete: request.getRetainondelete() === true,
     deleteBeforeReplace: request.getDeletebeforereplace(),
@@ -76,7 +80,6 @@ export function toRegistration(
     replacementTrigger: decode(request.getReplacementTrigger()?.toJavaScript() ?? null),
     ignoreChanges: request.getIgnorechangesList(),
     createTimeout: request.getCustomtimeouts()?.getCreate() ?? "",
-    provider: request.getProvider(),
     aliases: request.getAliasesList().map(toAlias),
     beforeDelete: request.getHooks()?.getBeforeDeleteList() ?? [],
   };

@@ -6,6 +6,17 @@ import { type Outcome, ofType, type RunOptions, run, stackFile } from "./program
 
 /** The configuration of the production stack. */
 export const production = stackFile("production");
+/** The same with every setting that adds or closes something. */
+export const everything = {
+  ...production,
+  "store-orders:accessLogs": "manage",
+  "store-orders:alarmEmail": "ops@example.com",
+  "store-orders:closePlatformHost": true,
+  "store-orders:events": { bus: "default" },
+  "store-orders:permissionsBoundary": "arn:aws:iam::123456789012:policy/limits/of-orders",
+  "store-orders:reservedConcurrency": 20,
+  "store-orders:waf": { requestsPerFiveMinutes: 3_000 },
+};
 /** A redirect to the primary. */
 export const redirectFrom = (name: string) => ({ from: name, to: "orders.example.com" });
 /** The configuration of the production stack with other domains and other changes. */

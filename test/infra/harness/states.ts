@@ -6,7 +6,8 @@ type Recorded = Partial<Registration> & Pick<Registration, "urn"> & Partial<Omit
 
 /**
  * The state of a live stack that an earlier version deployed, before tables could have names: `program`, the stack
- * production with every setting that adds resources, and `guest`, somebody else's program without protection.
+ * production with every setting that adds resources, and `guest`, somebody else's program without protection. It has what
+ * holds data, serves, or is known to others, without the rest, such as alarms and the methods of the API.
  */
 export function earlierState(name: "guest" | "program"): State {
   const file = new URL(`../states/${name}.json`, import.meta.url);
@@ -19,12 +20,13 @@ export function earlierState(name: "guest" | "program"): State {
         ...{
           inputs: {},
           dependencies: [],
+          dependsOn: [],
           protect: false,
           retainOnDelete: false,
           deleteBeforeReplace: false,
         },
         ...{ deletedWith: "", importId: "", replacementTrigger: null, ignoreChanges: [], createTimeout: "" },
-        ...{ provider: "", aliases: [], beforeDelete: [] },
+        ...{ aliases: [], beforeDelete: [] },
         ...recorded,
         urn,
       };

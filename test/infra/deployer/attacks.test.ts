@@ -49,53 +49,41 @@ type Account = ReturnType<typeof startAttack>;
 
 describe("the policy of the deployment denies", () => {
   const inPrefix = arnOf("store-orders-production-list-role-evil");
-  test.each<[string, (at: Account) => void]>([
-    ["a role without the boundary", (at) => at.createRole(PIPELINE, { arn: inPrefix, trust: byPipeline })],
+  test.each<[string, (by: ReturnType<Account["as"]>) => void]>([
+    ["a role without the boundary", (by) => by.createRole({ arn: inPrefix, trust: byPipeline })],
     [
       "a role with a wider boundary",
-      (at) => at.createRole(PIPELINE, { arn: inPrefix, trust: byPipeline, boundary: ADMINISTRATOR }),
+      (by) => by.createRole({ arn: inPrefix, trust: byPipeline, boundary: ADMINISTRATOR }),
     ],
     [
       "a role of another name",
-      (at) => at.createRole(PIPELINE, { arn: arnOf("evil"), trust: byPipeline, boundary: BOUNDARY }),
+      (by) => by.createRole({ arn: arnOf("evil"), trust: byPipeline, boundary: BOUNDARY }),
     ],
-    ["a managed policy for a role of the stack", (at) => at.attachRolePolicy(PIPELINE, OWN, ADMINISTRATOR)],
-    [
-      "a managed policy for a role without a boundary",
-      (at) => at.attachRolePolicy(PIPELINE, UNBOUND, LOGGING),
-    ],
-    [
-      "an inline policy for a role without a boundary",
-      (at) => at.putRolePolicy(PIPELINE, UNBOUND, everything),
-    ],
-    [
-      "another managed policy for the logging role",
-      (at) => at.attachRolePolicy(PIPELINE, ACCESS, ADMINISTRATOR),
-    ],
+    ["a managed policy for a role of the stack", (by) => by.attachRolePolicy(OWN, ADMINISTRATOR)],
+    ["a managed policy for a role without a boundary", (by) => by.attachRolePolicy(UNBOUND, LOGGING)],
+    ["an inline policy for a role without a boundary", (by) => by.putRolePolicy(UNBOUND, everything)],
+    ["another managed policy for the logging role", (by) => by.attachRolePolicy(ACCESS, ADMINISTRATOR)],
     [
       "a managed policy for a logging role without a boundary",
-      (at) => at.attachRolePolicy(PIPELINE, UNBOUND_ACCESS, LOGGING),
+      (by) => by.attachRolePolicy(UNBOUND_ACCESS, LOGGING),
     ],
-    ["an inline policy for its own role", (at) => at.putRolePolicy(PIPELINE, PIPELINE, everything)],
-    ["an inline policy for a foreign role", (at) => at.putRolePolicy(PIPELINE, FOREIGN, everything)],
-    ["the removal of the boundary", (at) => at.deleteRolePermissionsBoundary(PIPELINE, OWN)],
-    ["another boundary", (at) => at.putRolePermissionsBoundary(PIPELINE, OWN, ADMINISTRATOR)],
-    ["another trust policy of its role", (at) => at.updateAssumeRolePolicy(PIPELINE, OWN, byPipeline)],
+    ["an inline policy for its own role", (by) => by.putRolePolicy(PIPELINE, everything)],
+    ["an inline policy for a foreign role", (by) => by.putRolePolicy(FOREIGN, everything)],
+    ["the removal of the boundary", (by) => by.deleteRolePermissionsBoundary(OWN)],
+    ["another boundary", (by) => by.putRolePermissionsBoundary(OWN, ADMINISTRATOR)],
+    ["another trust policy of its role", (by) => by.updateAssumeRolePolicy(OWN, byPipeline)],
     [
       "another trust policy of a role without a boundary",
-      (at) => at.updateAssumeRolePolicy(PIPELINE, UNBOUND, byPipeline),
+      (by) => by.updateAssumeRolePolicy(UNBOUND, byPipeline),
     ],
-    [
-      "another trust policy of a foreign role",
-      (at) => at.updateAssumeRolePolicy(PIPELINE, FOREIGN, byPipeline),
-    ],
-    ["a foreign role for a function", (at) => at.passRole(PIPELINE, FOREIGN, "lambda.amazonaws.com")],
-    ["its own role for a function", (at) => at.passRole(PIPELINE, PIPELINE, "lambda.amazonaws.com")],
-    ["a role of the stack for a virtual machine", (at) => at.passRole(PIPELINE, OWN, "ec2.amazonaws.com")],
-    ["a role of the stack for a build", (at) => at.passRole(PIPELINE, OWN, "codebuild.amazonaws.com")],
-    ["to assume a role of the stack", (at) => at.assumeRole(PIPELINE, OWN)],
+    ["another trust policy of a foreign role", (by) => by.updateAssumeRolePolicy(FOREIGN, byPipeline)],
+    ["a foreign role for a function", (by) => by.passRole(FOREIGN, "lambda.amazonaws.com")],
+    ["its own role for a function", (by) => by.passRole(PIPELINE, "lambda.amazonaws.com")],
+    ["a role of the stack for a virtual machine", (by) => by.passRole(OWN, "ec2.amazonaws.com")],
+    ["a role of the stack for a build", (by) => by.passRole(OWN, "codebuild.amazonaws.com")],
+    ["to assume a role of the stack", (by) => by.assumeRole(OWN)],
   ])("%s", (_attack, attempt) => {
-    expect(() => attempt(startAttack())).toThrow("AccessDenied");
+    expect(() => attempt(startAttack().as(PIPELINE))).toThrow("AccessDenied");
   });
 
   const request = (action: string, resource: string, context = {}) => ({ action, resource, context });
@@ -154,9 +142,9 @@ describe("a role that the deployment creates inside the boundary", () => {
   const evil = arnOf("store-orders-production-list-role-evil");
   const assume = () => {
     const at = startAttack();
-    at.createRole(PIPELINE, { arn: evil, trust: byPipeline, boundary: BOUNDARY });
-    at.putRolePolicy(PIPELINE, evil, everything);
-    return { at, session: at.assumeRole(PIPELINE, evil) };
+    at.as(PIPELINE).createRole({ arn: evil, trust: byPipeline, boundary: BOUNDARY });
+    at.as(PIPELINE).putRolePolicy(evil, everything);
+    return at.as(at.as(PIPELINE).assumeRole(evil));
   };
 
   test.each([
@@ -168,31 +156,28 @@ describe("a role that the deployment creates inside the boundary", () => {
     ["s3:GetObject", "arn:aws:s3:::state/.pulumi/stacks/production.json"],
     ["lambda:UpdateFunctionCode", `arn:aws:lambda:eu-central-1:${account}:function:administration`],
   ])("has no administrator's rights, whatever its policy: %s", (action, resource) => {
-    const { at, session } = assume();
-    expect(at.may(session, { action, resource })).toBe(false);
+    expect(assume().may({ action, resource })).toBe(false);
   });
 
   test("cannot create a role outside of the boundary either", () => {
-    const { at, session } = assume();
+    const session = assume();
     const next = { arn: arnOf("store-orders-production-api-role-evil"), trust: byPipeline };
-    expect(() => at.createRole(session, next)).toThrow("AccessDenied");
-    expect(() => at.deleteRolePermissionsBoundary(session, evil)).toThrow("AccessDenied");
+    expect(() => session.createRole(next)).toThrow("AccessDenied");
+    expect(() => session.deleteRolePermissionsBoundary(evil)).toThrow("AccessDenied");
   });
 
   test("has the permissions that the functions need", () => {
-    const { at, session } = assume();
     const resource = `arn:aws:dynamodb:eu-central-1:${account}:table/store-orders-production-accounts`;
-    expect(at.may(session, { action: "dynamodb:UpdateItem", resource })).toBe(true);
+    expect(assume().may({ action: "dynamodb:UpdateItem", resource })).toBe(true);
   });
 });
 
 test("a stack that was deployed without the boundary gets it with the next update", () => {
   const at = startAttack();
-  at.putRolePermissionsBoundary(PIPELINE, UNBOUND, BOUNDARY);
-  at.putRolePolicy(PIPELINE, UNBOUND, everything);
-  expect(at.may(UNBOUND, { action: "iam:CreateUser", resource: `arn:aws:iam::${account}:user/evil` })).toBe(
-    false,
-  );
+  at.as(PIPELINE).putRolePermissionsBoundary(UNBOUND, BOUNDARY);
+  at.as(PIPELINE).putRolePolicy(UNBOUND, everything);
+  const attempt = { action: "iam:CreateUser", resource: `arn:aws:iam::${account}:user/evil` };
+  expect(at.as(UNBOUND).may(attempt)).toBe(false);
 });
 
 test("whoever controls a preview can change nothing and read no data", () => {

@@ -50,69 +50,37 @@ describe("the evaluation of IAM policies", () => {
     expect(allows([allow({ Action: "iam:CreateRole", Resource })], create())).toBe(expected);
   });
 
-  test("NotAction and NotResource match everything else", () => {
-    expect(allows([allow({ NotAction: "s3:*", Resource: "*" })], create())).toBe(true);
-    expect(allows([allow({ NotAction: "iam:*", Resource: "*" })], create())).toBe(false);
-    expect(allows([allow({ Action: "*", NotResource: "arn:aws:iam::*:role/other" })], create())).toBe(true);
-    expect(allows([allow({ Action: "*", NotResource: role })], create())).toBe(false);
-  });
-
-  const b = "arn:aws:iam::1:policy/b";
   test.each<[string, NonNullable<Statement["Condition"]>, Context, boolean]>([
-    [
-      "a value that is equal",
-      { StringEquals: { "iam:PermissionsBoundary": b } },
-      { "iam:PermissionsBoundary": b },
-      true,
-    ],
-    [
-      "a key in another case",
-      { StringEquals: { "IAM:permissionsboundary": b } },
-      { "iam:PermissionsBoundary": b },
-      true,
-    ],
-    [
-      "another value",
-      { StringEquals: { "iam:PermissionsBoundary": b } },
-      { "iam:PermissionsBoundary": `${b}2` },
-      false,
-    ],
-    ["a missing key", { StringEquals: { "iam:PermissionsBoundary": b } }, {}, false],
+    ["a value that is equal", { StringEquals: { "iam:K": "b" } }, { "iam:K": "b" }, true],
+    ["a key in another case", { StringEquals: { "IAM:k": "b" } }, { "iam:K": "b" }, true],
+    ["another value", { StringEquals: { k: "b" } }, { k: "b2" }, false],
+    ["a missing key", { StringEquals: { k: "b" } }, {}, false],
     ["one of two values", { StringEquals: { k: ["a", "b"] } }, { k: "b" }, true],
     ["a pattern that StringEquals takes literally", { StringEquals: { k: "a*" } }, { k: "ab" }, false],
     ["a pattern of StringLike", { StringLike: { k: "a*" } }, { k: "ab" }, true],
-    ["a pattern of ArnEquals", { ArnEquals: { k: "arn:aws:iam::*:policy/b" } }, { k: b }, true],
+    ["a pattern of ArnEquals", { ArnEquals: { k: "arn:aws:iam::*:b" } }, { k: "arn:aws:iam::1:b" }, true],
     [
       "two operators of which one fails",
       { StringEquals: { k: "a" }, StringLike: { l: "b" } },
-      { k: "a", l: "c" },
+      { k: "a" },
       false,
     ],
     ["two keys of which one fails", { StringEquals: { k: "a", l: "b" } }, { k: "a" }, false],
-    ["a negation of another value", { StringNotEquals: { k: "a" } }, { k: "b" }, true],
-    ["a negation of two values", { StringNotEquals: { k: ["a", "b"] } }, { k: "b" }, false],
-    ["a negation with a missing key", { StringNotEquals: { k: "a" } }, {}, true],
-    ["a missing key that is optional", { StringEqualsIfExists: { k: "a" } }, {}, true],
-    ["an optional key with another value", { StringEqualsIfExists: { k: "a" } }, { k: "b" }, false],
     ["all of several values", { "ForAllValues:StringLike": { k: "a*" } }, { k: ["a", "ab"] }, true],
     ["not all of several values", { "ForAllValues:StringLike": { k: "a*" } }, { k: ["a", "b"] }, false],
     ["all of no values", { "ForAllValues:StringLike": { k: "a*" } }, {}, true],
-    ["any of several values", { "ForAnyValue:StringLike": { k: "a*" } }, { k: ["a", "b"] }, true],
-    ["any of no values", { "ForAnyValue:StringLike": { k: "a*" } }, {}, false],
-    ["Null for a missing key", { Null: { k: "true" } }, {}, true],
-    ["Null for a key that is there", { Null: { k: "true" } }, { k: "a" }, false],
   ])("%s", (_case, Condition, context, expected) => {
     expect(allows([allow({ ...everything, Condition })], create(context))).toBe(expected);
   });
 
-  test("what is not implemented is an error instead of a decision", () => {
-    const decide = (Condition: NonNullable<Statement["Condition"]>) => () =>
-      allows([allow({ ...everything, Condition })], create({ k: "1" }));
-    expect(decide({ IpAddress: { k: "10.0.0.0/8" } })).toThrow("IpAddress");
-    expect(() =>
-      allows([allow({ ...everything, Condition: { StringEquals: { k: "1" } } })], create({ k: ["1", "2"] })),
-    ).toThrow("ForAllValues");
+  test.each<[string, Partial<Statement>, Context]>([
+    ["IpAddress", { Condition: { IpAddress: { k: "10.0.0.0/8" } } }, { k: "1" }],
+    ["NotAction", { NotAction: "s3:*" } as object, {}],
+    ["Principal", { Principal: { AWS: "*" } }, {}],
+    ["ForAllValues", { Condition: { StringEquals: { k: "1" } } }, { k: ["1", "2"] }],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM
-    expect(decide({ StringEquals: { k: "${aws:username}" } })).toThrow("variable");
+    ["variable", { Condition: { StringEquals: { k: "${aws:username}" } } }, { k: "1" }],
+  ])("what is not implemented is an error instead of a decision: %s", (name, part, context) => {
+    expect(() => allows([allow({ ...everything, ...part })], create(context))).toThrow(name);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The decisions of IAM about requests of a principal in one account: policies of identities with conditions, permissions
  * boundaries, trust policies of roles. After "Policy evaluation logic" and "IAM JSON policy elements" in the IAM User
- * Guide. What it does not know (other operators, variables, principals of a policy) is an error, never a guess.
+ * Guide. What it does not know (other elements and operators, variables) is an error, never a guess.
  */
 
 /** A policy document as it is printed: single values may stand for lists. */
@@ -12,9 +12,7 @@ export interface Policy {
 export interface Statement {
   readonly Effect: "Allow" | "Deny";
   readonly Action?: string | readonly string[];
-  readonly NotAction?: string | readonly string[];
   readonly Resource?: string | readonly string[];
-  readonly NotResource?: string | readonly string[];
   readonly Principal?: { readonly AWS?: string | readonly string[]; readonly Service?: string };
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
@@ -39,18 +37,12 @@ export function allows(policies: readonly Policy[], request: Request, boundary?:
 }
 
 function appliesTo(statement: Statement, { action, resource, context = {} }: Request): boolean {
-  const { Action, NotAction, Resource, NotResource, Condition = {} } = statement;
-  const named = (patterns: string | readonly string[], matches: (pattern: string) => boolean) =>
-    listOf(patterns).some(matches);
-  const isAction = (pattern: string) => matchesPattern(pattern.toLowerCase(), action.toLowerCase());
-  const isResource = (pattern: string) => pattern === "*" || matchesArn(pattern, resource);
+  const { Effect: _, Action = [], Resource = [], Condition = {}, Principal, ...others } = statement;
+  for (const element of Object.keys({ ...others, ...(Principal && { Principal }) }))
+    throw new Error(`The element ${element} is not implemented.`);
   return (
-    (Action === undefined
-      ? NotAction !== undefined && !named(NotAction, isAction)
-      : named(Action, isAction)) &&
-    (Resource === undefined
-      ? NotResource !== undefined && !named(NotResource, isResource)
-      : named(Resource, isResource)) &&
+    listOf(Action).some((pattern) => matchesPattern(pattern.toLowerCase(), action.toLowerCase())) &&
+    listOf(Resource).some((pattern) => pattern === "*" || matchesArn(pattern, resource)) &&
     Object.entries(Condition).every(([operator, keys]) =>
       Object.entries(keys).every(([key, values]) => holds(operator, key, listOf(values), context)),
     )
@@ -59,28 +51,23 @@ function appliesTo(statement: Statement, { action, resource, context = {} }: Req
 
 const OPERATORS: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
   StringEquals: (pattern, value) => pattern === value,
-  StringEqualsIgnoreCase: (pattern, value) => pattern.toLowerCase() === value.toLowerCase(),
   StringLike: matchesPattern,
   // Both accept patterns.
   ArnEquals: matchesArn,
   ArnLike: matchesArn,
-  Bool: (pattern, value) => pattern.toLowerCase() === value.toLowerCase(),
 };
 
-/** True if one operator holds for one key: one of the values matches. A missing key fails, except with a negation. */
+/** True if one operator holds for one key: one of the values matches. A missing key fails, except for all of its values. */
 function holds(operator: string, key: string, values: readonly string[], context: Context): boolean {
   const found = Object.entries(context).find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
-  if (operator === "Null") return values.includes(String(found === undefined));
-  const [, quantifier, base = "", optional] = /^(?:(For\w+):)?(\w+?)(IfExists)?$/.exec(operator) ?? [];
-  const negated = /^(String|Arn)Not/.test(base);
-  const matches = OPERATORS[base.replace("Not", "")];
+  const forAll = operator.startsWith("ForAllValues:");
+  const matches = OPERATORS[operator.replace("ForAllValues:", "")];
   if (matches === undefined) throw new Error(`The operator ${operator} is not implemented.`);
-  const one = (text: string) => values.some((value) => matches(withoutVariables(value), text)) !== negated;
-  if (quantifier === "ForAllValues") return listOf(found ?? []).every(one);
-  if (quantifier === "ForAnyValue") return listOf(found ?? []).some(one);
-  if (found === undefined) return optional !== undefined || negated;
+  const one = (text: string) => values.some((value) => matches(withoutVariables(value), text));
+  if (forAll) return listOf(found ?? []).every(one);
+  if (found === undefined) return false;
   if (typeof found === "string") return one(found);
-  throw new Error(`${key} has several values, which needs ForAnyValue or ForAllValues.`);
+  throw new Error(`${key} has several values, which needs ForAllValues.`);
 }
 
 /** True if an ARN matches a pattern, segment by segment: a wildcard ends at a colon, except in the last segment. */
@@ -145,45 +132,47 @@ export function createAccount(managed: Readonly<Record<string, Policy>>, initial
   const key = (boundary: string | undefined): Context =>
     boundary === undefined ? {} : { "iam:PermissionsBoundary": boundary };
 
-  return {
-    may,
-    createRole(as: string, role: Omit<Role, "policies">) {
-      demand(as, "iam:CreateRole", role.arn, key(role.boundary));
+  /** The actions of a role. */
+  const as = (actor: string) => ({
+    may: (request: Request) => may(actor, request),
+    createRole(role: Omit<Role, "policies">) {
+      demand(actor, "iam:CreateRole", role.arn, key(role.boundary));
       roles.set(role.arn, { ...role, policies: [] });
     },
-    putRolePolicy(as: string, arn: string, policy: Policy) {
+    putRolePolicy(arn: string, policy: Policy) {
       const role = roleAt(arn);
-      demand(as, "iam:PutRolePolicy", arn, key(role.boundary));
+      demand(actor, "iam:PutRolePolicy", arn, key(role.boundary));
       roles.set(arn, { ...role, policies: [...role.policies, policy] });
     },
-    attachRolePolicy(as: string, arn: string, policy: string) {
+    attachRolePolicy(arn: string, policy: string) {
       const role = roleAt(arn);
-      demand(as, "iam:AttachRolePolicy", arn, { ...key(role.boundary), "iam:PolicyARN": policy });
+      demand(actor, "iam:AttachRolePolicy", arn, { ...key(role.boundary), "iam:PolicyARN": policy });
       roles.set(arn, { ...role, policies: [...role.policies, policyAt(policy)] });
     },
-    putRolePermissionsBoundary(as: string, arn: string, boundary: string) {
-      demand(as, "iam:PutRolePermissionsBoundary", arn, key(boundary));
+    putRolePermissionsBoundary(arn: string, boundary: string) {
+      demand(actor, "iam:PutRolePermissionsBoundary", arn, key(boundary));
       roles.set(arn, { ...roleAt(arn), boundary });
     },
-    deleteRolePermissionsBoundary(as: string, arn: string) {
+    deleteRolePermissionsBoundary(arn: string) {
       const { boundary: _removed, ...role } = roleAt(arn);
-      demand(as, "iam:DeleteRolePermissionsBoundary", arn, key(_removed));
+      demand(actor, "iam:DeleteRolePermissionsBoundary", arn, key(_removed));
       roles.set(arn, role);
     },
-    updateAssumeRolePolicy(as: string, arn: string, trust: Policy) {
-      demand(as, "iam:UpdateAssumeRolePolicy", arn, {});
+    updateAssumeRolePolicy(arn: string, trust: Policy) {
+      demand(actor, "iam:UpdateAssumeRolePolicy", arn, {});
       roles.set(arn, { ...roleAt(arn), trust });
     },
-    passRole(as: string, arn: string, service: string) {
-      demand(as, "iam:PassRole", arn, { "iam:PassedToService": service });
+    passRole(arn: string, service: string) {
+      demand(actor, "iam:PassRole", arn, { "iam:PassedToService": service });
     },
     /** Within an account, a trust policy that names the caller is enough. */
-    assumeRole(as: string, arn: string): string {
+    assumeRole(arn: string): string {
       const trusted = roleAt(arn).trust.Statement.some(
-        ({ Effect, Principal }) => Effect === "Allow" && listOf(Principal?.AWS ?? []).includes(as),
+        ({ Effect, Principal }) => Effect === "Allow" && listOf(Principal?.AWS ?? []).includes(actor),
       );
       if (!trusted) throw new Error(`AccessDenied: sts:AssumeRole on ${arn}`);
       return arn;
     },
-  };
+  });
+  return { as };
 }

@@ -1,181 +1,288 @@
 import { gunzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
-import {
-  api,
-  BUCKETS,
-  both,
-  eventOf,
-  expectError,
-  faults,
-  keys,
-  list,
-  MANY,
-  MANY_RECORDS,
-  PLATFORM,
-  PREFIX,
-  send,
-  stream,
-  useFunctions,
-} from "./entry-fixture.ts";
-import { readStreamed } from "./gateway.ts";
-import { metricLines } from "./metric-lines.ts";
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { generateKey } from "../../../lib/accounts/api-key.ts";
+import { orderToJson } from "../../../lib/orders/wire.ts";
+import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
+import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
+import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
+import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { fillOrders } from "../../support/dynamodb/fill.ts";
+import { cloud } from "../harness/cloud.ts";
+import { type Deployed, deploy, eventOf, PLATFORM } from "../harness/deployed.ts";
+import { run } from "../harness/program.ts";
+import { production } from "../harness/scenario.ts";
+import { type GatewayResponse, readStreamed } from "./gateway.ts";
 
-useFunctions();
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const API = "https://orders.example.com";
+const ON_PLATFORM = `https://${PLATFORM}/live`;
+const LIST = "/v1/store/orders";
+/** More than one page of each bucket. */
+const MANY = 10_000;
+const orderAt = (id: number) => ({
+  id: BigInt(id),
+  petId: 9007199254740993n,
+  shipDate: "2026-11-20T09:30:00Z",
+});
+const MANY_RECORDS = Array.from({ length: MANY }, (_, id) => orderToJson(orderAt(id))).join(",");
+
+let deployed: Deployed;
+const keys = { none: "", forged: "so_test_x", unissued: generateKey("live", "nobody"), busy: "", small: "" };
+beforeAll(async () => {
+  // Tables with other names than those of the stack.
+  const tables = { orders: "restored-orders", accounts: "restored-accounts" };
+  const config = {
+    ...production,
+    "store-orders:tables": tables,
+    "store-orders:banPolicy": { maxRejections: 2, minutes: 1 },
+    "store-orders:preview": "v2",
+  };
+  const outcome = await run({ stack: "production", config, bundle: true, cloud: cloud() });
+  expect(outcome.stackOutputs["baseUrl"]).toBe(`${API}/v1`);
+  deployed = await deploy(outcome);
+  const client = clientFor(deployed.endpoint);
+  const store = createDynamodbStore({ tables, client });
+  const table = { prefix: "restored", buckets: DEFAULT_BUCKETS };
+  await fillOrders(client, table, MANY, (id) => ({
+    record: orderAt(id),
+    status: id === 2 ? "shipped" : "pending",
+  }));
+  const invalid = { bucket: { N: `${bucketOf(-1n, DEFAULT_BUCKETS)}` }, id: { N: "-1" } };
+  const Item = { ...invalid, status: { S: "lost" }, wire: { S: '{"id":-1}' } };
+  await client.send(new PutItemCommand({ TableName: tables.orders, Item }));
+  const accounts = createAccounts({ store: store.accounts, environment: "live" });
+  const keyFor = async (id: string, assignment: PlanAssignment) => {
+    await accounts.create(id, assignment);
+    return ((await accounts.issueKey(id)) as IssuedKey).key;
+  };
+  keys.busy = await keyFor("busy", { plan: "business" });
+  keys.small = await keyFor("small", { plan: "enterprise", customLimits: { perMinute: 100, perDay: 1 } });
+  client.destroy();
+});
+afterAll(() => deployed.stop());
+
+interface Options {
+  readonly key?: keyof typeof keys;
+  readonly at?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+function send(method: string, path: string, { key = "busy", at = API, headers = {} }: Options = {}) {
+  const authorization = keys[key] === "" ? {} : { authorization: `Bearer ${keys[key]}` };
+  return deployed.fetch(method, at + path, { ...authorization, ...headers });
+}
+
+function expectError({ status, headers, body }: GatewayResponse, expected: number, code: string): void {
+  expect({ ...JSON.parse(`${body}`), sent: status }).toEqual({
+    ...{ code, message: expect.any(String), status: expected, sent: expected },
+  });
+  expect(headers.get("content-type")).toBe("application/json");
+  expect(headers.get("x-request-id")).toBe("request-1");
+}
+
+test.each([
+  ["a missing key", "GET", LIST, "none", 401, "missing_api_key"],
+  ["a missing key", "DELETE", `${LIST}/1`, "none", 401, "missing_api_key"],
+  ["an invalid key", "GET", LIST, "forged", 401, "invalid_api_key"],
+  // The first failed condition of each process, so it also detects whether the engine returns the old item.
+  ["a key that was never issued", "GET", LIST, "unissued", 401, "invalid_api_key"],
+  ["a key that was never issued", "DELETE", `${LIST}/3`, "unissued", 401, "invalid_api_key"],
+  ["an order that does not exist", "DELETE", `${LIST}/99999`, "busy", 404, "order_not_found"],
+  ["a path that does not exist", "GET", "/v1/store", "busy", 404, "route_not_found"],
+  ["a pet", "GET", "/v1/pets/1", "busy", 404, "pet_not_found"],
+  ["an unsupported method", "PUT", LIST, "busy", 405, "method_not_allowed"],
+  ["a shipped order", "DELETE", `${LIST}/2`, "busy", 409, "order_already_shipped"],
+  ["an order whose stored status is invalid", "DELETE", `${LIST}/-1`, "busy", 500, "internal_error"],
+  ["a method that is not implemented", "TRACE", LIST, "busy", 501, "not_implemented"],
+  ["a URL that is too long", "GET", `/v1/${"a".repeat(9_000)}`, "busy", 414, "uri_too_long"],
+] as const)("%s (%s) has its status, an Error body and the rate-limit headers", async (...row) => {
+  const [, method, path, key, status, code] = row;
+  const response = await send(method, path, { key });
+  expectError(response, status, code);
+  for (const name of ["limit", "remaining", "reset"])
+    expect(response.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
+});
 
 describe("the buffered function", () => {
-  test.each([
-    ["a missing key", "GET", "/v1/store/orders", { key: "" }, 401, "missing_api_key"],
-    ["an invalid key", "GET", "/v1/store/orders", { key: "so_test_x" }, 401, "invalid_api_key"],
-    ["an order that does not exist", "DELETE", "/v1/store/orders/99999", {}, 404, "order_not_found"],
-    ["a path that does not exist", "GET", "/v1/store", {}, 404, "route_not_found"],
-    ["a pet", "GET", "/v1/pets/1", {}, 404, "pet_not_found"],
-    ["an unsupported method", "PUT", "/v1/store/orders", {}, 405, "method_not_allowed"],
-    ["a shipped order", "DELETE", "/v1/store/orders/2", {}, 409, "order_already_shipped"],
-    ["an order whose stored status is invalid", "DELETE", "/v1/store/orders/-1", {}, 500, "internal_error"],
-    ["a method that is not implemented", "TRACE", "/v1/store/orders", {}, 501, "not_implemented"],
-    ["a URL that is too long", "GET", `/v1/${"a".repeat(9_000)}`, {}, 414, "uri_too_long"],
-  ] as const)(
-    "responds to %s with its status, an Error body and the rate-limit headers",
-    async (_case, method, path, options, status, code) => {
-      const response = await send(method, path, options);
-      expect(response.status).toBe(status);
-      expectError(response, code);
-      for (const name of ["limit", "remaining", "reset"]) {
-        expect(response.headers.get(`x-ratelimit-${name}`)).toMatch(/^\d+$/);
-      }
-    },
-  );
-
   test("responds to a cancel with 204 and no body, and to a second one with 409", async () => {
-    const cancelled = await send("DELETE", "/v1/store/orders/1");
+    const cancelled = await send("DELETE", `${LIST}/1`);
     expect([cancelled.status, `${cancelled.body}`]).toEqual([204, ""]);
-    const second = await send("DELETE", "/v1/store/orders/1");
-    expect(second.status).toBe(409);
-    expectError(second, "order_already_cancelled");
+    expectError(await send("DELETE", `${LIST}/1`), 409, "order_already_cancelled");
   });
 
   test("responds to HEAD of the list with its headers and no body", async () => {
-    const { status, body, headers } = await send("HEAD", "/v1/store/orders");
+    const { status, body, headers } = await send("HEAD", LIST);
     expect([status, `${body}`, headers.get("content-type")]).toEqual([200, "", "application/json"]);
   });
 
   test("responds to the preview of v2 with pages, which are within the 6 MB of a buffered response", async () => {
-    const at = async (after: readonly string[]) => {
-      const query = { limit: ["1000"], order: ["desc"], ...(after.length > 0 && { cursor: after }) };
-      const { status, body, headers } = await send("GET", "/v2/store/orders", { query });
+    const at = async (cursor: string) => {
+      const { status, body, headers } = await send("GET", `/v2/store/orders?limit=1000&order=desc${cursor}`);
       expect(status).toBe(200);
       expect(`${body}`.length).toBeLessThan(500_000);
       return { ...JSON.parse(`${body}`), link: headers.get("link") };
     };
-    const first = await at([]);
-    const second = await at([first.next]);
+    const first = await at("");
+    const second = await at(`&cursor=${first.next}`);
     const ids = [...first.orders, ...second.orders].map(({ id }: { id: number }) => id);
     expect(ids).toEqual(Array.from({ length: ids.length }, (_, index) => MANY - 1 - index));
     expect(ids.length).toBeGreaterThan(1_000);
     expect(first.link).toBe(`<?limit=1000&order=desc&cursor=${first.next}>; rel="next"`);
   });
 
-  test("the buffered function does not compress, because a buffered response is text", async () => {
-    const options = { headers: { "Accept-Encoding": ["gzip"] } };
-    expect(JSON.parse(`${(await send("GET", "/openapi.json", options)).body}`).openapi).toMatch(/^3\.1/);
-    const { body, headers } = await send("GET", "/v1/store/orders", options);
+  test("does not compress, because a buffered response is text", async () => {
+    const { body, headers } = await send("GET", "/openapi.json", { headers: { "Accept-Encoding": "gzip" } });
     expect(headers.get("content-encoding")).toBeNull();
-    expect(`${body}`).toMatch(/^\[.*\]$/);
+    expect(JSON.parse(`${body}`).openapi).toMatch(/^3\.1/);
   });
 
-  test("the buffered function rejects requests over the limit, and bans a key that continues", async () => {
+  test("rejects requests over the limit, and bans a key that continues", async () => {
     const codes: string[] = [];
     for (let call = 0; call < 10 && codes.at(-1) !== "api_key_banned"; call++) {
-      const { status, body, headers } = await send("GET", "/v1/pets/1", { key: keys.small });
+      const { status, body, headers } = await send("GET", "/v1/pets/1", { key: "small" });
       codes.push(JSON.parse(`${body}`).code);
       if (status === 429) expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
     }
     expect(new Set(codes)).toEqual(new Set(["pet_not_found", "rate_limit_exceeded", "api_key_banned"]));
+    expect((await send("GET", LIST, { key: "small" })).status).toBe(429);
   });
 });
 
 describe("the streaming function", () => {
-  test("streams the list in several chunks", async () => {
-    const posted = await list.invoke(eventOf("GET", "/v1/store/orders"));
-    const { status, headers, body, streamError } = readStreamed(posted);
-    expect(posted.chunks.length).toBeGreaterThan(3);
+  test("streams the list in several chunks, with exact int64 identifiers", async () => {
+    const { status, headers, body, chunks, streamError } = await send("GET", LIST);
+    expect(chunks).toBeGreaterThan(3);
     expect([status, headers.get("content-type"), streamError]).toEqual([200, "application/json", undefined]);
     expect(`${body}`).toBe(`[{"id":-1},${MANY_RECORDS}]`);
   });
 
   test("compresses the list if the client accepts gzip", async () => {
-    const { headers, body } = await stream({ headers: { "Accept-Encoding": ["br, gzip"] } });
-    expect(headers.get("content-encoding")).toBe("gzip");
+    const accepted = { "Accept-Encoding": "br, gzip" };
+    const { status, headers, body } = await send("GET", LIST, { headers: accepted });
+    expect([status, headers.get("content-encoding")]).toEqual([200, "gzip"]);
     expect(`${gunzipSync(body)}`).toContain(MANY_RECORDS);
   });
 
-  test("the streaming function sends an error with a body", async () => {
-    const response = await stream({ key: "" });
-    expect(response.status).toBe(401);
-    expectError(response, "missing_api_key");
-  });
-
-  test("the streaming function sends one byte instead of an empty body, because an empty stream hangs", async () => {
-    const { status, body } = readStreamed(await list.invoke(eventOf("HEAD", "/v1/store/orders")));
+  test("sends one byte instead of an empty body, because an empty stream hangs", async () => {
+    const headers = { authorization: `Bearer ${keys.busy}` };
+    const event = eventOf({ method: "HEAD", host: PLATFORM, path: LIST, headers });
+    const { status, body } = readStreamed(
+      await deployed.invoke("store-orders-production-list-function", event),
+    );
     expect([status, `${body}`]).toEqual([200, "\n"]);
   });
 
-  test("the streaming function ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
-    faults.queriesLeft = BUCKETS * 2;
-    const { status, body, streamError } = await stream();
-    faults.queriesLeft = Number.POSITIVE_INFINITY;
+  test("ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
+    deployed.faults.queriesLeft = DEFAULT_BUCKETS + DEFAULT_BUCKETS / 2;
+    const { status, body, streamError } = await send("GET", LIST);
+    deployed.faults.queriesLeft = Number.POSITIVE_INFINITY;
     expect(status).toBe(200);
     expect(`${body}`).toMatch(/^\[\{/);
     expect(`${body}`).not.toMatch(/\]$/);
     expect(streamError).toBe("StoreUnavailableError");
-    expect((await stream()).streamError).toBeUndefined();
+    expect((await send("GET", LIST)).streamError).toBeUndefined();
   });
 });
 
-describe.each(["buffered", "streamed"] as const)("the %s function", (mode) => {
-  test("the function redirects a redirect host to the primary host with path and query, without a key", async () => {
-    const { status, headers, body } = await both[mode]("/v1/store/orders", {
-      host: "www.example.com",
-      key: "",
-      query: { a: ["1 2"] },
-    });
-    expect(status).toBe(301);
-    expect(headers.get("location")).toBe("https://orders.example.com/v1/store/orders?a=1%202");
-    expect(headers.has("x-ratelimit-limit")).toBe(false);
-    expect(`${body}`).toContain("orders.example.com");
+describe.each([
+  ["buffered", "HEAD"],
+  ["streaming", "GET"],
+])("the %s function", (_name, method) => {
+  test("redirects every path of a redirect host to the primary host, without a key", async () => {
+    for (const path of [`${LIST}?a=1%202&a=2`, `${LIST}/7`, "/", "/anything/else"]) {
+      const { status, headers } = await send(method, path, {
+        at: "https://www.orders.example.com",
+        key: "none",
+      });
+      expect([status, headers.get("location")]).toEqual([301, `https://orders.example.com${path}`]);
+      expect(headers.has("x-ratelimit-limit")).toBe(false);
+    }
   });
 
-  test("the function serves the primary and the API Gateway hostname, and responds to other hosts with 421", async () => {
-    expect((await both[mode]("/v1/store/orders", { host: "orders.example.com" })).status).toBe(200);
-    expect((await both[mode]("/v1/store/orders", { host: PLATFORM })).status).toBe(200);
-    const misdirected = await both[mode]("/v1/store/orders", { host: "evil.example" });
-    expect(misdirected.status).toBe(421);
-    expectError(misdirected, "misdirected_request");
+  test("serves the primary and the API Gateway hostname, and responds to other hosts with 421", async () => {
+    for (const at of [API, ON_PLATFORM]) expect((await send(method, LIST, { at })).status).toBe(200);
+    const role = method === "GET" ? "list" : "api";
+    const event = eventOf({ method, host: "evil.example", path: LIST, headers: {} });
+    const posted = await deployed.invoke(`store-orders-production-${role}-function`, event);
+    expect(`${Buffer.concat(posted.chunks)}`).toContain('"statusCode":421');
   });
 
-  test("the function responds with 503 and Retry-After while the store is down, and recovers", async () => {
-    faults.isDown = true;
-    const down = await both[mode]("/v1/store/orders");
-    faults.isDown = false;
-    expect(down.status).toBe(503);
-    expectError(down, "store_unavailable");
-    expect(Number(down.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(down.headers.has("x-ratelimit-limit")).toBe(true);
-    expect((await both[mode]("/v1/store/orders")).status).toBe(200);
+  test("responds with 503 and Retry-After while the store is down, and recovers", async () => {
+    deployed.faults.isDown = true;
+    const { status, headers } = await send(method, LIST);
+    deployed.faults.isDown = false;
+    expect(status).toBe(503);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(headers.has("x-ratelimit-limit")).toBe(true);
+    expect((await send(method, LIST)).status).toBe(200);
   });
+
+  test("rejects a flood of forged keys, and serves the issued key", async () => {
+    for (let forged = 0; forged < 5; forged++) {
+      keys.forged = generateKey("live", "busy");
+      expect(await send(method, LIST, { key: "forged" })).toMatchObject({ status: 401 });
+    }
+    expect(await send(method, LIST)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("on every host", () => {
+  test("the OpenAPI document describes this deployment", async () => {
+    const primary = { url: `${API}/v1`, description: "production" };
+    const platform = { url: `${ON_PLATFORM}/v1`, description: "This server" };
+    for (const [at, expected] of [
+      [API, [primary]],
+      [ON_PLATFORM, [platform, primary]],
+    ] as const) {
+      const { body } = await send("GET", "/openapi.json", { at });
+      expect(JSON.parse(`${body}`).servers).toEqual(expected);
+    }
+  });
+
+  test.each([API, ON_PLATFORM])(
+    "the Link of a deprecated operation and the health checks exist: %s",
+    async (at) => {
+      const { headers } = await send("GET", "/v1/pets/1", { at });
+      const [, target = ""] = /^<([^>]+)>/.exec(headers.get("link") ?? "") ?? [];
+      const { href } = new URL(target, `${at}/v1/pets/1`);
+      expect(await send("GET", href, { at: "" })).toMatchObject({ status: 200 });
+      for (const path of ["/healthz", "/readyz"]) {
+        const { status, body } = await send("GET", path, { at, key: "none" });
+        expect([status, `${body}`]).toEqual([200, '{"status":"ok"}']);
+      }
+    },
+  );
+});
+
+test("the functions make exactly the DynamoDB calls that their policies allow", () => {
+  expect(deployed.calls.size).toBe(2);
+  for (const { used, denied, allowed } of deployed.calls.values()) {
+    expect([...denied]).toEqual([]);
+    expect([...used].sort()).toEqual(allowed);
+  }
 });
 
 describe("the log", () => {
-  test("the log contains metrics in the embedded metric format, and never a key", async () => {
+  const log = () =>
+    ["list", "api"].map((role) => deployed.log(`store-orders-production-${role}-function`)).join("\n");
+  const metricLines = () =>
+    log()
+      .split("\n")
+      .filter((line) => line.includes('"_aws"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  test("contains metrics in the embedded metric format, and never a key", () => {
     const metrics = new Set<string>();
-    for (const line of [...metricLines(list), ...metricLines(api)]) {
+    for (const line of metricLines()) {
       const { Timestamp, CloudWatchMetrics } = line["_aws"] as {
         Timestamp: number;
         CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
       };
       expect(Math.abs(Timestamp - Date.now())).toBeLessThan(120_000);
       for (const { Namespace, Dimensions, Metrics } of CloudWatchMetrics) {
-        expect(Namespace).toBe(PREFIX);
+        expect(Namespace).toBe("store-orders-production");
         for (const name of Dimensions.flat()) expect(typeof line[name]).toBe("string");
         for (const { Name } of Metrics) {
           expect(typeof line[Name]).toBe("number");
@@ -191,23 +298,16 @@ describe("the log", () => {
       "Rejected by Plan",
       "Requests by Operation and Status",
     ]);
-    for (const key of Object.values(keys)) expect(list.log() + api.log()).not.toContain(key);
+    for (const key of [keys.busy, keys.small]) expect(log()).not.toContain(key);
   });
 
-  test("the log contains each request and the number of records of each list", () => {
-    expect(metricLines(list)).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
-    expect(metricLines(api)).toContainEqual(
+  test("contains each request and the number of records of each list", () => {
+    expect(metricLines()).toContainEqual(expect.objectContaining({ ListRows: MANY + 1 }));
+    expect(metricLines()).toContainEqual(
       expect.objectContaining({
-        requestId: "gateway-request-1",
-        method: "DELETE",
-        operation: "cancelOrder",
-        status: 204,
-        accountId: "busy",
-        Operation: "cancelOrder",
-        Status: "204",
-        Requests: 1,
-        Admitted: 1,
-        Plan: "business",
+        ...{ requestId: "request-1", method: "DELETE", operation: "cancelOrder", status: 204 },
+        ...{ accountId: "busy", Operation: "cancelOrder", Status: "204", Requests: 1 },
+        ...{ Admitted: 1, Plan: "business" },
       }),
     );
   });

@@ -6,6 +6,8 @@ export interface GatewayResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
+  /** In how many parts it was received. */
+  readonly chunks: number;
   /** The type of the error that ended a streamed response early. */
   readonly streamError: string | undefined;
 }
@@ -16,7 +18,7 @@ export function readBuffered({ as, chunks }: Posted): GatewayResponse {
   const result = JSON.parse(Buffer.concat(chunks).toString());
   expect(Object.keys(result).toSorted()).toEqual(["body", "headers", "isBase64Encoded", "statusCode"]);
   expect(result.isBase64Encoded).toBe(false);
-  return { ...headOf(result), body: Buffer.from(result.body), streamError: undefined };
+  return { ...headOf(result), body: Buffer.from(result.body), chunks: 1, streamError: undefined };
 }
 
 /** The metadata must end, with eight zero bytes, within the first 16 KB. */
@@ -36,7 +38,8 @@ export function readStreamed({ as, headers, chunks, trailers }: Posted): Gateway
   expect(body.length, "a response without a body hangs").toBeGreaterThan(0);
   const metadata = JSON.parse(bytes.subarray(0, end).toString());
   expect(Object.keys(metadata).toSorted()).toEqual(["headers", "statusCode"]);
-  return { ...headOf(metadata), body, streamError: trailers["lambda-runtime-function-error-type"] };
+  const streamError = trailers["lambda-runtime-function-error-type"];
+  return { ...headOf(metadata), body, chunks: chunks.length, streamError };
 }
 
 function headOf({ statusCode, headers }: { statusCode: unknown; headers: Record<string, unknown> }) {

@@ -3,19 +3,28 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { startProxy } from "../../support/dynamodb/proxy.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "../functions/gateway.ts";
 import { type Posted, type RunningFunction, runFunction } from "../functions/runtime-api.ts";
-import { type AuthorizingProxy, allowedOnTables, startAuthorizingProxy } from "./authorizing-proxy.ts";
 import type { Recording, Registration } from "./engine.ts";
 import { find, ofType } from "./program.ts";
 import type { Value } from "./wire.ts";
+
+/** The calls to DynamoDB of a function, as `dynamodb:GetItem on <table>`: only those that its policy allows are forwarded. */
+interface Calls {
+  readonly allowed: readonly string[];
+  readonly used: ReadonlySet<string>;
+  readonly denied: ReadonlySet<string>;
+}
 
 /** The resources of a run in operation: tables in the emulator, functions under the runtime client, the API's routes. */
 export interface Deployed {
   /** The DynamoDB endpoint without authorization. */
   readonly endpoint: string;
-  /** By the logical name of a function: the calls that it made, and those that its policy allows. */
-  readonly calls: ReadonlyMap<string, AuthorizingProxy & { readonly allowed: readonly string[] }>;
+  /** By the logical name of a function. */
+  readonly calls: ReadonlyMap<string, Calls>;
+  /** The queries that DynamoDB still answers, and whether it is down altogether. */
+  readonly faults: { queriesLeft: number; isDown: boolean };
   /** Sends a request to a host of the API. */
   fetch(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<GatewayResponse>;
   /** Invokes a function by its logical name. */
@@ -37,14 +46,23 @@ export async function deploy(
   client.destroy();
 
   const running = new Map<string, RunningFunction>();
-  const calls = new Map<string, AuthorizingProxy & { readonly allowed: readonly string[] }>();
+  const calls = new Map<string, Calls & { close(): Promise<void> }>();
+  const faults = { queriesLeft: Number.POSITIVE_INFINITY, isDown: false };
   const folders: string[] = [];
   for (const { name, inputs } of ofType(recording, "aws:lambda/function:Function")) {
     const folder = await unpack(inputs["code"]);
     folders.push(folder);
     const allowed = allowedOnTables(find(recording, name.replace("-function", "-policy")).inputs["policy"]);
-    const proxy = await startAuthorizingProxy(emulator.endpoint, allowed);
-    calls.set(name, { ...proxy, allowed });
+    const [used, denied] = [new Set<string>(), new Set<string>()];
+    const proxy = await startProxy(emulator.endpoint, ({ operation, table, index }) => {
+      const call = `dynamodb:${operation} on ${table}${index === undefined ? "" : `/index/${index}`}`;
+      const isAllowed = allowed.includes(call);
+      (isAllowed ? used : denied).add(call);
+      if (!isAllowed) return "deny";
+      if (operation === "Query") faults.queriesLeft--;
+      return faults.isDown || faults.queriesLeft < 0 ? "cut" : "pass";
+    });
+    calls.set(name, { allowed, used, denied, close: proxy.close });
     const { variables } = inputs["environment"] as { variables: Record<string, string> };
     running.set(
       name,
@@ -60,6 +78,7 @@ export async function deploy(
   return {
     endpoint: emulator.endpoint,
     calls,
+    faults,
     async fetch(method, url, headers = {}) {
       const { host, pathname, searchParams } = new URL(url);
       const path = pathOfApi(recording, host, pathname);
@@ -84,6 +103,16 @@ export async function deploy(
   };
 }
 
+/** The calls that a policy allows on tables. */
+function allowedOnTables(policy: Value | undefined): readonly string[] {
+  const { Statement } = policy as unknown as { Statement: readonly { Action: string[]; Resource: string }[] };
+  return Statement.flatMap(({ Action, Resource }) =>
+    Action.map((action) => `${action} on ${Resource.split(":table/")[1] ?? ""}`),
+  )
+    .filter((text) => text.startsWith("dynamodb:"))
+    .sort();
+}
+
 /** The environment in which AWS clients reach the emulator. */
 export const AWS: Readonly<Record<string, string>> = {
   AWS_REGION: EMULATED.region,
@@ -92,38 +121,31 @@ export const AWS: Readonly<Record<string, string>> = {
 };
 
 /** Converts the provider's inputs into a call of DynamoDB. */
-function createTable({
-  name,
-  hashKey,
-  rangeKey,
-  globalSecondaryIndexes,
-  attributes,
-  billingMode,
-}: Registration["inputs"]): CreateTableCommand {
-  const key = (AttributeName: Value | undefined, KeyType: "HASH" | "RANGE") =>
-    AttributeName === undefined ? [] : [{ AttributeName: String(AttributeName), KeyType }];
+function createTable(inputs: Registration["inputs"]): CreateTableCommand {
+  type Named = readonly Readonly<Record<string, string>>[];
+  const keySchema = (of: Readonly<Record<string, Value>>) =>
+    [of["hashKey"], of["rangeKey"]].flatMap((name, index) =>
+      name === undefined
+        ? []
+        : [{ AttributeName: String(name), KeyType: index === 0 ? ("HASH" as const) : ("RANGE" as const) }],
+    );
+  const indexes = ((inputs["globalSecondaryIndexes"] ?? []) as unknown as Named).map((index) => ({
+    IndexName: index["name"],
+    KeySchema: keySchema(index),
+    Projection: {
+      ProjectionType: "INCLUDE" as const,
+      NonKeyAttributes: index["nonKeyAttributes"] as unknown as string[],
+    },
+  }));
   return new CreateTableCommand({
-    TableName: String(name),
-    BillingMode: billingMode as "PAY_PER_REQUEST",
-    KeySchema: [...key(hashKey, "HASH"), ...key(rangeKey, "RANGE")],
-    ...(globalSecondaryIndexes && {
-      GlobalSecondaryIndexes: (
-        globalSecondaryIndexes as unknown as readonly Readonly<Record<string, Value>>[]
-      ).map((index) => ({
-        IndexName: String(index["name"]),
-        KeySchema: [...key(index["hashKey"], "HASH"), ...key(index["rangeKey"], "RANGE")],
-        Projection: {
-          ProjectionType: "INCLUDE" as const,
-          NonKeyAttributes: index["nonKeyAttributes"] as string[],
-        },
-      })),
-    }),
-    AttributeDefinitions: (attributes as unknown as readonly { name: string; type: "N" | "S" }[]).map(
-      (each) => ({
-        AttributeName: each.name,
-        AttributeType: each.type,
-      }),
-    ),
+    TableName: String(inputs["name"]),
+    BillingMode: inputs["billingMode"] as "PAY_PER_REQUEST",
+    KeySchema: keySchema(inputs),
+    ...(indexes.length > 0 && { GlobalSecondaryIndexes: indexes }),
+    AttributeDefinitions: (inputs["attributes"] as unknown as Named).map(({ name, type }) => ({
+      AttributeName: name,
+      AttributeType: type as "N" | "S",
+    })),
   });
 }
 
@@ -135,7 +157,8 @@ async function unpack(code: Value | undefined): Promise<string> {
   return folder;
 }
 
-const PLATFORM = "api123.execute-api.eu-central-1.amazonaws.com";
+/** The hostname of API Gateway. */
+export const PLATFORM = "api123.execute-api.eu-central-1.amazonaws.com";
 
 /** The path within the API: on the API Gateway hostname it follows the stage, on a mapped host nothing. */
 function pathOfApi(recording: Recording, host: string, pathname: string): string {
@@ -180,16 +203,23 @@ function functionBehind(recording: Recording, uri: string): string {
   return physical.replace(/-1a2b3c4$/, "");
 }
 
+/** A request as the gateway passes it on. */
 interface GatewayRequest {
   readonly method: string;
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly searchParams: URLSearchParams;
+  readonly searchParams?: URLSearchParams;
 }
 
 /** The event that a REST API with proxy integration sends. */
-function eventOf({ method, host, path, headers, searchParams }: GatewayRequest) {
+export function eventOf({
+  method,
+  host,
+  path,
+  headers,
+  searchParams = new URLSearchParams(),
+}: GatewayRequest) {
   const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]);
   const fields = Object.entries({ ...headers, host }).map(([name, value]) => [name, [value]]);
   return {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseDomainsFile } from "../../lib/domains/parse.ts";
 import { cloud } from "../infra/harness/cloud.ts";
@@ -35,27 +35,50 @@ const examples = DOCUMENTS.flatMap(({ path, text }) =>
   }),
 );
 
-describe.concurrent("programs", () => {
-  for (const { title, code, file } of examples.filter((each) => !each.code.includes("store-orders/infra"))) {
-    test(`${title} runs and prints what its comments promise`, async () => {
-      const { stdout } = await run(process.execPath, [file], { cwd: folder });
-      const promised = [...code.matchAll(/console\.log\(.*\/\/ (.+)$/gm)].map(([, printed]) => printed);
-      expect(stdout.trim().split("\n").filter(Boolean)).toEqual(promised);
-    });
-  }
+/** Runs programs in one process, each once nothing is left to do of the one before, and prints the name of each first. */
+const RUNNER = `
+  const files = process.argv.slice(1);
+  let running = "";
+  process.on("beforeExit", () => {
+    if (running !== "") console.log(running + " waits for something that never comes");
+    running = files.shift() ?? "";
+    if (running === "") return;
+    console.log("\\0" + running);
+    setImmediate(() => import(running).catch(console.log).finally(() => { running = ""; }));
+  });`;
 
-  for (const { title, file } of examples.filter((each) => each.code.includes("store-orders/infra"))) {
-    test(`${title} is a Pulumi program that deploys`, async () => {
+const isProgram = (code: string) => !code.includes("store-orders/infra");
+
+describe("programs", () => {
+  const printed = new Map<string, readonly string[]>();
+  beforeAll(async () => {
+    const files = examples.filter(({ code }) => isProgram(code)).map(({ file }) => file);
+    const args = ["--input-type=module", "--eval", RUNNER, ...files];
+    const { stdout } = await run(process.execPath, args, { cwd: folder, timeout: 60_000 });
+    for (const part of stdout.split("\0").slice(1)) {
+      const [file = "", ...lines] = part.trim().split("\n");
+      printed.set(file, lines);
+    }
+  });
+
+  test.each(examples.filter(({ code }) => isProgram(code)))(
+    "$title runs and prints what its comments promise",
+    ({ code, file }) => {
+      const promised = [...code.matchAll(/console\.log\(.*\/\/ (.+)$/gm)].map(([, line]) => line);
+      expect(printed.get(file)).toEqual(promised);
+    },
+  );
+
+  test.each(examples.filter(({ code }) => !isProgram(code)))(
+    "$title is a Pulumi program that deploys",
+    async ({ file }) => {
       await using dns = await startDnsServer("");
-      const offline = readFileSync(file, "utf8").replace(
-        "domains })",
-        `domains, resolver: "${dns.address}" })`,
-      );
-      writeFileSync(file, offline);
+      const text = readFileSync(file, "utf8");
+      writeFileSync(file, text.replace("domains })", `domains, resolver: "${dns.address}" })`));
       const { code, errors } = await runProgram({ program: file, stack: "staging", cloud: cloud() });
       expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    });
-  }
+    },
+  );
 
   test("every example compiles under the settings of the project", async () => {
     // The same folder each time, where the compiler finds what it knows of the sources from the last time.

@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../../lib/http/define-operation.ts";
@@ -9,6 +9,21 @@ import { createHandlerFixture } from "../http/fixture.ts";
 
 const event: ProxyEvent = { httpMethod: "GET", path: "/v1/store/orders", requestContext: {} };
 const PIECE = new TextEncoder().encode("0123456789");
+
+/** A stream that keeps what it receives, and is ready for more at once unless told otherwise. */
+function sink(ready = (done: () => void): unknown => done()) {
+  const chunks: string[] = [];
+  const write = (chunk: unknown, _encoding: string, done: () => void) => {
+    chunks.push(`${chunk}`);
+    ready(done);
+  };
+  return { chunks, stream: new Writable({ highWaterMark: 1_000, write }) };
+}
+
+/** Waits for everything that needs no outside event. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+}
 
 /** A body that counts its reads. It ends, or fails, after `pieces` chunks. */
 function countedBody({ pieces = Infinity, fails = false } = {}) {
@@ -37,7 +52,7 @@ test("a body is read no faster than the client receives it", async () => {
     write: (_chunk, _encoding, done) => void taken.push(done),
   });
   const answered = createStreamingFunction({ handler })(event, stream);
-  await sleep(20);
+  await settle();
   expect(seen.pulled).toBeLessThan(5);
   const drain = setInterval(() => {
     for (const done of taken.splice(0)) done();
@@ -75,9 +90,9 @@ test("a client that disconnects while the store is slow ends the reading at once
       seen.cancelled = true;
     },
   });
-  const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const { stream } = sink();
   const answered = createStreamingFunction({ handler: async () => new Response(body) })(event, stream);
-  await sleep(10);
+  await settle();
   expect(seen.cancelled).toBe(false);
   stream.destroy();
   await vi.waitFor(() => expect(seen.cancelled).toBe(true));
@@ -87,13 +102,7 @@ test("a client that disconnects while the store is slow ends the reading at once
 
 test("a body that fails rejects and leaves the stream open, so that the runtime reports the error", async () => {
   const { handler } = countedBody({ pieces: 3, fails: true });
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      chunks.push(`${chunk}`);
-      done();
-    },
-  });
+  const { chunks, stream } = sink();
   await expect(createStreamingFunction({ handler })(event, stream)).rejects.toThrow(RangeError);
   expect(chunks).toHaveLength(3);
   expect(stream.writableEnded).toBe(false);
@@ -102,8 +111,8 @@ test("a body that fails rejects and leaves the stream open, so that the runtime 
 test("onFirstByte is called once, with the status", async () => {
   const { handler } = countedBody({ pieces: 3 });
   const statuses: number[] = [];
-  const stream = new Writable({ write: (_chunk, _encoding, done) => done() });
-  await createStreamingFunction({ handler, onFirstByte: (status) => statuses.push(status) })(event, stream);
+  const onFirstByte = (status: number) => statuses.push(status);
+  await createStreamingFunction({ handler, onFirstByte })(event, sink().stream);
   expect(statuses).toEqual([200]);
 });
 
@@ -187,12 +196,8 @@ test("an invalid event gets 400 from both functions, with one log line each", as
   const result = await createBufferedFunction({ handler })(null as unknown as ProxyEvent);
   expect([result.statusCode, JSON.parse(result.body).code]).toEqual([400, "bad_request"]);
 
-  const chunks: string[] = [];
-  const write = (chunk: unknown, _encoding: string, done: () => void) => {
-    chunks.push(`${chunk}`);
-    done();
-  };
-  await createStreamingFunction({ handler })({} as ProxyEvent, new Writable({ write }));
+  const { chunks, stream } = sink();
+  await createStreamingFunction({ handler })({} as ProxyEvent, stream);
   expect(JSON.parse(chunks.join("")).code).toBe("bad_request");
   expect(log.mock.calls.map(([line]) => line)).toEqual([
     "The event is null, not an object.\n",
@@ -209,16 +214,13 @@ test.each([
   const record = (error: unknown) => uncaught.push(error);
   process.on("uncaughtException", record);
   onTestFinished(() => void process.off("uncaughtException", record));
-  const stream = new Writable({
-    highWaterMark: 1_000,
-    write: (_chunk, _encoding, done) => setImmediate(done),
-  });
+  const { stream } = sink(setImmediate);
   const answered = createStreamingFunction({ handler })(event, stream);
-  if (pieces === Infinity) await sleep(5);
+  if (pieces === Infinity) await settle();
   else await answered;
   stream.destroy(Object.assign(new Error("write ECONNRESET"), { code: "ECONNRESET" }));
   await answered;
-  await sleep(5);
+  await settle();
   expect(uncaught).toEqual([]);
 });
 

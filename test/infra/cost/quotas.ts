@@ -5,9 +5,7 @@ export const QUOTAS = {
   /** Of each concurrent execution. */
   requestsPerSecond: 10,
   tableReadsPerSecond: 40_000,
-  tableWritesPerSecond: 40_000,
   partitionReadsPerSecond: 3_000,
-  itemWritesPerSecond: 1_000,
   streamBytes: 200e6,
   /** Lambda sends so many bytes of a stream at once, then so many a second. */
   burstBytes: 6e6,

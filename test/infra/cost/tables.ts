@@ -106,39 +106,21 @@ export function optionCosts() {
 
 const PARTS = ["gateway", "Lambda", "DynamoDB", "logs", "transfer"] as const;
 
-function partsOf(
-  requests: readonly (readonly [Consumption, number])[],
-): Readonly<Record<(typeof PARTS)[number], number>> {
-  const total = (quantity: (each: Consumption) => number) =>
-    requests.reduce((all, [each, count]) => all + quantity(each) * count, 0);
-  const count = total(() => 1);
+function partsOf(requests: readonly (readonly [Consumption, number])[]) {
+  const price = (name: keyof typeof PRICES, quantity: (each: Consumption) => number) =>
+    priceOf(
+      name,
+      requests.reduce((all, [each, count]) => all + quantity(each) * count, 0),
+    );
+  const streamed = ({ bytes }: Consumption) => Math.max(0, bytes - FREE_STREAM_BYTES);
+  const lambda = price("invocation", () => 1) + price("duration", () => DURATION_SECONDS * MEMORY_GB);
   return {
-    gateway: priceOf("gateway", count),
-    Lambda:
-      priceOf("invocation", count) +
-      priceOf("duration", count * DURATION_SECONDS * MEMORY_GB) +
-      priceOf(
-        "streamed",
-        total(({ bytes }) => Math.max(0, bytes - FREE_STREAM_BYTES)),
-      ),
-    DynamoDB:
-      priceOf(
-        "write",
-        total(({ writeUnits }) => writeUnits),
-      ) +
-      priceOf(
-        "read",
-        total(({ readUnits }) => readUnits),
-      ),
-    logs: priceOf(
-      "logs",
-      total(({ logBytes }) => logBytes + PLATFORM_LOG_BYTES),
-    ),
-    transfer: priceOf(
-      "transfer",
-      total(({ bytes }) => bytes),
-    ),
-  };
+    gateway: price("gateway", () => 1),
+    Lambda: lambda + price("streamed", streamed),
+    DynamoDB: price("write", (each) => each.writeUnits) + price("read", (each) => each.readUnits),
+    logs: price("logs", ({ logBytes }) => logBytes + PLATFORM_LOG_BYTES),
+    transfer: price("transfer", ({ bytes }) => bytes),
+  } satisfies Record<(typeof PARTS)[number], number>;
 }
 
 export function consumptionOf({ operations }: Measured, name: string): Consumption {

@@ -1,34 +1,95 @@
-import { bestPeer, type Figure, timesBetter, type Verdict } from "./figures.ts";
+import { median, type Samples } from "./rounds.ts";
+import {
+  BASE_COMMIT,
+  COUNTS_IN_SQLITE,
+  NO_OUTBOX,
+  PAGE_SQL,
+  PEERS,
+  POSTGRES_PEERS,
+} from "./servers/candidates.ts";
 
-/** A budget limits a figure relative to the best peer, relative to the baseline, or absolutely. */
+/** What is measured: its name, its unit, and which direction is better. */
+const FIGURES = {
+  rate: ["requests per second", "", "more"],
+  processor: ["processor time of a request", "µs", "less"],
+  peak: ["peak memory", "MiB", "less"],
+  aboveIdle: ["memory above idle", "MiB", "less"],
+  total: ["total", "ms", "less"],
+  firstByte: ["first byte", "ms", "less"],
+  latency: ["worst latency of a concurrent request", "ms", "less"],
+  coldStart: ["load and first request", "ms", "less"],
+} as const;
 
-/** At least this many times better than the best peer. */
-export function atLeastPeers(times: number): (figure: Figure) => Verdict {
-  const budget = times === 1 ? "≥ the best peer" : `≥ ${times} × the best peer`;
-  return (figure) => {
-    const best = bestPeer(figure)?.[1];
-    return { budget, met: best !== undefined && timesBetter(figure, best) >= times };
+/** A limit of a figure of a job: in its unit or, with `than`, relative to the best of these candidates. */
+export interface Budget {
+  readonly job: string;
+  readonly figure: keyof typeof FIGURES;
+  readonly than?: readonly string[];
+  /** The least if more is better, otherwise the most. Without a limit, the figure is only reported. */
+  readonly limit?: number;
+}
+
+export const BUDGETS: readonly Budget[] = [
+  { job: "list", figure: "rate", than: PEERS, limit: 2 },
+  { job: "list", figure: "peak", than: PEERS, limit: 0.9 },
+  { job: "cancel", figure: "rate", than: PEERS, limit: 3.3 },
+  { job: "cancel", figure: "peak", than: PEERS, limit: 1.1 },
+  { job: "single-cancel", figure: "rate", than: [COUNTS_IN_SQLITE], limit: 1.2 },
+  { job: "single-cancel", figure: "rate", than: PEERS, limit: 0.5 },
+  { job: "rejected", figure: "rate", than: PEERS, limit: 1 },
+  { job: "long-list", figure: "firstByte", limit: 20 },
+  { job: "long-list", figure: "peak", limit: 110 },
+  { job: "long-list", figure: "total", than: [PAGE_SQL], limit: 0.65 },
+  { job: "long-list", figure: "latency", limit: 25 },
+  { job: "long-list", figure: "total", than: PEERS },
+  { job: "long-list", figure: "peak", than: PEERS },
+  { job: "outbox", figure: "rate", than: [NO_OUTBOX], limit: 0.85 },
+  { job: "postgres-cancel", figure: "rate", than: POSTGRES_PEERS, limit: 3.5 },
+  { job: "postgres-cancel-100-accounts", figure: "rate", than: POSTGRES_PEERS, limit: 1.5 },
+  { job: "postgres-single-cancel", figure: "rate", than: POSTGRES_PEERS, limit: 0.6 },
+  { job: "postgres-single-cancel", figure: "processor", than: ["1 statement"], limit: 2.5 },
+  { job: "postgres-list", figure: "rate", than: POSTGRES_PEERS, limit: 4 },
+  { job: "postgres-long-list", figure: "firstByte", limit: 20 },
+  { job: "postgres-long-list", figure: "aboveIdle", limit: 64 },
+  { job: "postgres-outbox", figure: "rate", than: [NO_OUTBOX], limit: 0.85 },
+  { job: "dynamodb-long-list", figure: "aboveIdle", limit: 96 },
+  { job: "function", figure: "coldStart", than: [BASE_COMMIT], limit: 0.85 },
+];
+
+/** Compares the figures of a job with a budget. */
+export interface Verdict {
+  /** The row of the report. */
+  readonly cells: readonly string[];
+  /** `undefined` if there is no limit. */
+  readonly met: boolean | undefined;
+}
+
+/** Judges a budget by the median of the rounds. A ratio is the median of the ratios in each round. */
+export function judge({ job, figure, than, limit }: Budget, samples: Samples | undefined): Verdict {
+  const [name, unit, better] = FIGURES[figure];
+  const of = (candidate: string) => (samples?.[candidate] ?? []).map((figures) => figures[figure] ?? NaN);
+  const ours = of("ours");
+  const sign = better === "more" ? -1 : 1;
+  const best = than?.toSorted((a, b) => sign * (median(of(a)) - median(of(b))))[0];
+  const rivals = best === undefined ? [] : of(best);
+  const value = median(best === undefined ? ours : ours.map((each, round) => each / (rivals[round] ?? NaN)));
+  const met = limit === undefined ? undefined : better === "more" ? value >= limit : value <= limit;
+  const shown = (number: number, suffix = unit) => `${format(number)} ${suffix}`.trim();
+  const budget =
+    limit === undefined
+      ? ""
+      : `${better === "more" ? "≥" : "≤"} ${best === undefined ? shown(limit) : limit}`;
+  const verdict =
+    met === undefined ? "" : met ? "met" : samples === undefined ? "**not measured**" : "**missed**";
+  const rival = best === undefined ? "" : samples === undefined ? best : `${shown(median(rivals))} (${best})`;
+  const ratio = best === undefined || samples === undefined ? "" : value.toFixed(2);
+  return {
+    cells: [job, name, samples === undefined ? "" : shown(median(ours)), rival, ratio, budget, verdict],
+    met,
   };
 }
 
-/** At most this many times the best peer's, for a figure of which less is better. */
-export function atMostPeers(times: number): (figure: Figure) => Verdict {
-  return (figure) => {
-    const best = bestPeer(figure);
-    const met = best !== undefined && figure.ours.median <= times * best[1].median;
-    return { budget: `≤ ${times} × the best peer`, met };
-  };
-}
-
-/** At most this many times the baseline. */
-export function atMostBaseline(times: number): (figure: Figure) => Verdict {
-  return ({ ours, baseline }) => ({
-    budget: `≤ ${times} × the baseline`,
-    met: baseline !== undefined && ours.median <= times * baseline.median,
-  });
-}
-
-/** At most this value. */
-export function atMost(max: number): (figure: Figure) => Verdict {
-  return ({ ours, unit }) => ({ budget: `≤ ${max} ${unit}`.trim(), met: ours.median <= max });
+function format(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toLocaleString("en-US", { maximumFractionDigits: digits });
 }

@@ -1,23 +1,9 @@
-import { cpSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { generateKey, keyIdOf } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
-import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../lib/stores/store.ts";
-
-/** Two databases with the same orders, accounts and keys: ours, and one in the schema of the peers. */
-export interface BenchDatabases {
-  readonly ours: string;
-  readonly peers: string;
-  /** Keys of enterprise accounts, one each. */
-  readonly keys: readonly string[];
-  /** The key of an account on the free plan. */
-  readonly freeKey: string;
-}
 
 /** The identifier before that of the first order. */
 export const FIRST_ID = 1_000_000;
@@ -34,24 +20,6 @@ export function orderAt(index: number): StoredOrder {
   const shipDate = new Date(Date.UTC(2026, 0, 1) + (index % 365) * DAY).toISOString();
   const record = { id: BigInt(id), petId: BigInt(10_000 + (index % 80_000)), quantity: 1 + (index % 9) };
   return { record: { ...record, shipDate, complete: index % 3 === 0 }, status: "pending" };
-}
-
-/** Creates the databases in a folder. */
-export async function createBenchDatabases(
-  folder: string,
-  orders: number,
-  accounts = 1,
-  keysPerAccount = 1,
-): Promise<BenchDatabases> {
-  mkdirSync(folder, { recursive: true });
-  const [ours, peers] = [join(folder, "ours.db"), join(folder, "peers.db")];
-  const store = createSqliteStore({ path: ours });
-  await placeOrders(store, orders);
-  const keys = await createShops(store, accounts, keysPerAccount);
-  const freeKey = await createAccountWithKey(store, "free", { plan: "free" });
-  await store.close();
-  copyToPeerSchema(ours, peers);
-  return { ours, peers, keys, freeKey };
 }
 
 /** The highest limits of an enterprise account. */
@@ -97,38 +65,4 @@ export async function placeOrders({ orders }: Store, count: number): Promise<voi
     const size = Math.min(BATCH, count - from);
     await orders.place(Array.from({ length: size }, (_, index) => orderAt(from + index)));
   }
-}
-
-/** Copies our database into the tables of a service written by hand. */
-function copyToPeerSchema(ours: string, peers: string): void {
-  const db = new DatabaseSync(peers);
-  db.prepare("ATTACH ? AS ours").run(ours);
-  db.exec(`
-    PRAGMA journal_mode = WAL;
-    CREATE TABLE orders (
-      id INTEGER PRIMARY KEY, status TEXT NOT NULL, petId INTEGER, quantity INTEGER, shipDate TEXT, complete INTEGER
-    );
-    INSERT INTO orders SELECT id, status, record ->> 'petId', record ->> 'quantity', record ->> 'shipDate',
-      record ->> 'complete' FROM ours.orders;
-    CREATE TABLE keys (
-      hash TEXT PRIMARY KEY, account TEXT NOT NULL, per_minute INTEGER NOT NULL, per_day INTEGER NOT NULL
-    ) WITHOUT ROWID;
-    INSERT INTO keys SELECT hash, account, iif(plan = 'free', 60, ${OUT_OF_REACH}), iif(plan = 'free', 1000, ${OUT_OF_REACH})
-      FROM ours.api_keys k JOIN ours.accounts a ON a.id = k.account;`);
-  db.close();
-}
-
-/** Copies the databases, so that a server may write to them. */
-export function copyDatabases(databases: BenchDatabases, folder: string): BenchDatabases {
-  mkdirSync(folder, { recursive: true });
-  const [ours, peers] = [join(folder, "ours.db"), join(folder, "peers.db")];
-  for (const [from, to] of [
-    [databases.ours, ours],
-    [databases.peers, peers],
-  ] as const) {
-    // The log that a server left behind belongs to the previous copy.
-    for (const suffix of ["-wal", "-shm"]) rmSync(to + suffix, { force: true });
-    cpSync(from, to);
-  }
-  return { ...databases, ours, peers };
 }

@@ -1,19 +1,19 @@
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { join } from "node:path";
-import { distributionOf } from "./figures.ts";
+import { median } from "./rounds.ts";
 
 /** Describes the machine, its software and the speed of its disk. */
-export function describeMachine(folder: string, load: string): readonly string[] {
+export function describeMachine(folder: string): string {
   const [processor] = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
   const { node, sqlite = "" } = process.versions;
   return [
-    `${availableParallelism()} × ${processor?.model.trim() ?? "unknown processor"}, ${memory} GiB, ${type()} ${release()}, Node ${node}, SQLite ${sqlite}`,
+    `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} × ${processor?.model.trim() ?? "unknown processor"}`,
+    `${memory} GiB, ${type()} ${release()}, Node ${node}, SQLite ${sqlite}`,
     `one flush to disk takes ${flushTime(folder).toFixed(2)} ms`,
-    `load from ${load}; load average before the run: ${loadavg()[0]?.toFixed(1)}`,
-    `${new Date().toISOString().slice(0, 10)}`,
-  ];
+    `load average before the run ${loadavg()[0]?.toFixed(1)}`,
+  ].join(", ");
 }
 
 /** The median time to append and flush 4 KiB, in milliseconds. */
@@ -27,5 +27,5 @@ function flushTime(folder: string): number {
     return performance.now() - startedAt;
   });
   closeSync(file);
-  return distributionOf(times).median;
+  return median(times);
 }

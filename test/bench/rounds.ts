@@ -1,46 +1,31 @@
-import { type Distribution, distributionOf } from "./figures.ts";
-
 /** The figures of one candidate in one round, by name. */
-export type Sample<Name extends string> = Readonly<Record<Name, number>>;
+export type Figures = Readonly<Record<string, number>>;
 
 /** The figures of all rounds, by candidate. */
-export type Samples<Name extends string> = ReadonlyMap<string, readonly Sample<Name>[]>;
+export type Samples = Readonly<Record<string, readonly Figures[]>>;
 
 /**
- * Runs the candidates in turns, so that other work on the machine affects all of them alike. Each round begins with
+ * Measures the candidates in turns, so that other work on the machine affects all of them alike. Each round begins with
  * another candidate.
  */
-export async function runInTurns<Candidate extends string, Name extends string>(
-  candidates: readonly Candidate[],
+export async function inTurns(
+  candidates: readonly string[],
   rounds: number,
-  run: (candidate: Candidate, round: number) => Promise<Sample<Name>>,
-): Promise<Samples<Name>> {
-  const samples = new Map<string, Sample<Name>[]>(candidates.map((candidate) => [candidate, []]));
+  measure: (candidate: string, round: number) => Promise<Figures>,
+): Promise<Samples> {
+  const samples: Record<string, Figures[]> = Object.fromEntries(candidates.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     const first = round % candidates.length;
-    for (const candidate of [...candidates.slice(first), ...candidates.slice(0, first)]) {
-      samples.get(candidate)?.push(await run(candidate, round));
+    for (const name of [...candidates.slice(first), ...candidates.slice(0, first)]) {
+      samples[name]?.push(await measure(name, round));
     }
   }
   return samples;
 }
 
-/** One figure of one candidate over all rounds. */
-export function distributionIn<Name extends string>(
-  samples: Samples<Name>,
-  candidate: string,
-  name: Name,
-): Distribution {
-  return distributionOf((samples.get(candidate) ?? []).map((sample) => sample[name]));
-}
-
-/** One figure of several candidates. */
-export function distributionsIn<Name extends string>(
-  samples: Samples<Name>,
-  candidates: readonly string[],
-  name: Name,
-): Readonly<Record<string, Distribution>> {
-  return Object.fromEntries(
-    candidates.map((candidate) => [candidate, distributionIn(samples, candidate, name)]),
-  );
+/** The median. NaN if there are no values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }

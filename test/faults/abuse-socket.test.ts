@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ERRORS } from "../../lib/http/errors.ts";
 import type { ConnectionLimits } from "../../lib/node/limits.ts";
-import { type Child, startChild } from "../bench/servers/child.ts";
+import { type Child, startChild } from "../support/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import type { ParsedResponse } from "../support/http/raw-responses.ts";
 import { type RawBytes, rawBytes } from "./abuse/raw-requests.ts";

@@ -24,11 +24,10 @@ function request()
   return head .. string.format("%d", id) .. tail[turn]
 end
 
-function done(summary, latency)
+function done(summary)
   local errors = summary.errors
   io.write(string.format(
-    '{"requests":%d,"seconds":%f,"p50":%f,"p99":%f,"rejected":%d,"failed":%d}\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    '{"requests":%d,"seconds":%f,"rejected":%d,"failed":%d}\n', summary.requests, summary.duration / 1e6,
     errors.status, errors.connect + errors.read + errors.write + errors.timeout
   ))
 end

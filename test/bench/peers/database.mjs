@@ -14,6 +14,8 @@ export const PROBLEMS = {
   rate_limit_exceeded: [429, "Rate limit exceeded. Wait for the time in Retry-After."],
 };
 
+const [MINUTE, DAY] = [60_000, 86_400_000];
+
 /** The Error body of a code. */
 export function problem(code) {
   const [status, message] = PROBLEMS[code];
@@ -30,10 +32,26 @@ export function openDatabase(path = process.argv[2]) {
   const all = db.prepare("SELECT id, petId, quantity, shipDate, complete FROM orders ORDER BY id");
   const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
   const statusOf = db.prepare("SELECT status FROM orders WHERE id = ?");
+  const count = db.prepare(`INSERT INTO windows VALUES (?, ?, 1, ?, 1) ON CONFLICT (account) DO UPDATE SET
+    minute_count = iif(minute = excluded.minute, minute_count + 1, 1), minute = excluded.minute,
+    day_count = iif(day = excluded.day, day_count + 1, 1), day = excluded.day
+    RETURNING minute_count AS minuteCount, day_count AS dayCount`);
 
   return {
     /** The account of a key, or `undefined`. */
     accountOf: (key) => byKey.get(hash("sha256", key)),
+    /** Counts a request in both windows, and returns the state of each. */
+    count({ id, perMinute, perDay }) {
+      const now = Date.now();
+      const [minute, day] = [now - (now % MINUTE), now - (now % DAY)];
+      // `get` would leave the statement open, so that the log is never copied back.
+      const [{ minuteCount, dayCount }] = count.all(id, minute, day);
+      const state = (used, max, ttl) => {
+        const [remaining, ttlInSeconds] = [Math.max(0, max - used), Math.ceil(ttl / 1_000)];
+        return { max, remaining, ttl, ttlInSeconds, isExceeded: used > max };
+      };
+      return [state(minuteCount, perMinute, minute + MINUTE - now), state(dayCount, perDay, day + DAY - now)];
+    },
     /** All orders, ascending. */
     orders() {
       const rows = all.all();

@@ -1,22 +1,18 @@
 /**
  * Fastify with pg, keys and windows in the database: `fastify-pg.mjs URL statements` sends a statement for the key, one for
- * both windows, and one for the order. `… URL cte` cancels with one statement that does all three. With a third argument,
- * `relaxed`, what only counts does not wait for the disk.
+ * both windows, and one for the order. `… URL cte` cancels with one statement that does all three. Every commit waits for
+ * the disk, as is the default.
  */
 import { hash } from "node:crypto";
 import Fastify from "fastify";
 import pg from "pg";
 import { announce, problem } from "./database.mjs";
 
-const [url, variant, counts] = process.argv.slice(2);
+const [url, variant] = process.argv.slice(2);
 // Identifiers as numbers, as most services read them.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-const durable = new pg.Pool({ connectionString: url });
-const relaxed =
-  counts === "relaxed"
-    ? new pg.Pool({ connectionString: url, options: "-c synchronous_commit=off" })
-    : durable;
-const query = async (pool, name, text, ...values) => (await pool.query({ name, text, values })).rows;
+const pool = new pg.Pool({ connectionString: url });
+const query = async (name, text, ...values) => (await pool.query({ name, text, values })).rows;
 
 const COUNT = `ON CONFLICT (account) DO UPDATE SET
   minute_count = CASE WHEN windows.minute = excluded.minute THEN windows.minute_count + 1 ELSE 1 END, minute = excluded.minute,
@@ -68,11 +64,11 @@ function isWithin(reply, minute, { perMinute, perDay, minuteCount, dayCount }) {
 async function admit(request, reply) {
   const windows = windowsAt(Date.now());
   let state;
-  if (variant === "cte") [state] = await query(relaxed, "admit", ADMIT, hashOf(request), ...windows);
+  if (variant === "cte") [state] = await query("admit", ADMIT, hashOf(request), ...windows);
   else {
-    const [caller] = await query(relaxed, "caller", CALLER, hashOf(request));
+    const [caller] = await query("caller", CALLER, hashOf(request));
     if (caller !== undefined) {
-      const [counted] = await query(relaxed, "windows", WINDOWS, caller.account, ...windows);
+      const [counted] = await query("windows", WINDOWS, caller.account, ...windows);
       state = { ...caller, ...counted };
     }
   }
@@ -82,7 +78,7 @@ async function admit(request, reply) {
 }
 
 app.get("/v1/store/orders", async (request, reply) => {
-  if (await admit(request, reply)) reply.send(await query(relaxed, "list", LIST));
+  if (await admit(request, reply)) reply.send(await query("list", LIST));
   return reply;
 });
 
@@ -90,14 +86,7 @@ app.delete("/v1/store/orders/:id", async (request, reply) => {
   const id = Number(request.params.id);
   if (variant === "cte") {
     const windows = windowsAt(Date.now());
-    const [state] = await query(
-      durable,
-      "admit-and-cancel",
-      ADMIT_AND_CANCEL,
-      hashOf(request),
-      ...windows,
-      id,
-    );
+    const [state] = await query("admit-and-cancel", ADMIT_AND_CANCEL, hashOf(request), ...windows, id);
     if (state === undefined) fail(reply, "invalid_api_key");
     else if (isWithin(reply, windows[0], state)) {
       if (state.cancelled !== null) reply.code(204).send();
@@ -107,9 +96,9 @@ app.delete("/v1/store/orders/:id", async (request, reply) => {
     return reply;
   }
   if (!(await admit(request, reply))) return reply;
-  const { rowCount } = await durable.query({ name: "cancel", text: CANCEL, values: [id] });
+  const { rowCount } = await pool.query({ name: "cancel", text: CANCEL, values: [id] });
   if (rowCount === 1) return reply.code(204).send();
-  const [found] = await query(durable, "status", STATUS, id);
+  const [found] = await query("status", STATUS, id);
   fail(reply, found === undefined ? "order_not_found" : `order_already_${found.status}`);
   return reply;
 });

@@ -1,17 +1,88 @@
-import type { BenchDatabases } from "../fixture.ts";
-import { bare, type OurOptions, ours, PEERS, type Program, peer } from "./server-process.ts";
+import { join } from "node:path";
+import { homeOfPackages } from "../../support/install-packages.ts";
+import type { OurOptions } from "./ours.ts";
+import { type Program, START_FLAGS } from "./server-process.ts";
 
-/** The name of the baseline in every table. */
-export const BASELINE = "node:http";
+/** The candidates of a job by name. Ours is `ours`. */
+export type Candidates = Readonly<Record<string, Program>>;
 
-/** Ours, the peers and the baseline, on the same databases. */
-export function createCandidates(
-  databases: BenchDatabases,
-  options: OurOptions = {},
-): Readonly<Record<string, Program>> {
+/** The folder that the peers run from. */
+export const PEERS_HOME: string = homeOfPackages("bench-peers");
+
+/** The frameworks that ours is compared with. */
+export const PEERS = ["express", "fastify", "hono"];
+/** The fastest of them, with its counts in the database instead of its memory. */
+export const COUNTS_IN_SQLITE = "fastify, counts in SQLite";
+/** The hand-written services on PostgreSQL, by the number of statements of a cancel. */
+export const POSTGRES_PEERS = ["3 statements", "1 statement"];
+/** Bare `node:http` on the database of the peers: SQLite builds the JSON of each page from columns. */
+export const PAGE_SQL = "page-sql";
+export const NO_OUTBOX = "without";
+/** The commit that the functions are compared with. */
+export const BASE_COMMIT = "a03f254";
+
+/** Two SQLite databases with the same orders, accounts and keys: ours, and one in the schema of the peers. */
+export interface SqliteFiles {
+  readonly ours: string;
+  readonly peers: string;
+}
+
+/** A clock that advances at each reading, so that no limit is ever reached. */
+const NO_LIMIT = { clockStep: 2 };
+
+/** Our own server. */
+export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
+  const file = new URL("ours.ts", import.meta.url);
+  return { file, arguments: [JSON.stringify(options)], environment, flags: START_FLAGS };
+}
+
+/** Ours and the frameworks. */
+export function withPeers(
+  { ours: database, peers }: SqliteFiles,
+  options: OurOptions = NO_LIMIT,
+): Candidates {
+  const programs = PEERS.map((name) => [name, peer(name, peers)]);
+  return { ours: ours({ database, ...options }), ...Object.fromEntries(programs) };
+}
+
+/** The same, for rejections without a ban, which the peers do not have. */
+export function withoutBans(files: SqliteFiles): Candidates {
+  return withPeers(files, { maxRejections: 1_000_000_000 });
+}
+
+/** The same, and the one that counts in the database. */
+export function withDurableCounts(files: SqliteFiles): Candidates {
+  return { ...withPeers(files), [COUNTS_IN_SQLITE]: peer("fastify", files.peers, "durable") };
+}
+
+/** The same, and `page-sql`. */
+export function withPageSql(files: SqliteFiles): Candidates {
+  const pageSql = { file: new URL("page-sql.ts", import.meta.url), arguments: [files.peers] };
+  return { ...withPeers(files), [PAGE_SQL]: pageSql };
+}
+
+/** Ours and the hand-written services on a PostgreSQL database. */
+export function withPostgresPeers(url: string): Candidates {
   return {
-    ours: ours({ database: databases.ours, ...options }),
-    ...Object.fromEntries(PEERS.map((name) => [name, peer(name, databases.peers)])),
-    [BASELINE]: bare(databases.ours),
+    ours: ours({ postgres: url, ...NO_LIMIT }),
+    "3 statements": peer("fastify-pg", url, "statements"),
+    "1 statement": peer("fastify-pg", url, "cte"),
   };
+}
+
+/** Ours with the outbox on, which marks each change for delivery, and without. */
+export function withOutbox(options: OurOptions): Candidates {
+  return {
+    ours: ours({ ...options, ...NO_LIMIT, outbox: true }),
+    [NO_OUTBOX]: ours({ ...options, ...NO_LIMIT }),
+  };
+}
+
+/** Ours alone, on a DynamoDB emulator. */
+export function onDynamodb(prefix: string, environment: Readonly<Record<string, string>>): Candidates {
+  return { ours: ours({ dynamodb: prefix, ...NO_LIMIT }, environment) };
+}
+
+function peer(name: string, ...args: readonly string[]): Program {
+  return { file: join(PEERS_HOME, `${name}.mjs`), arguments: args };
 }

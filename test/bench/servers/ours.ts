@@ -4,7 +4,22 @@ import { type Clock, systemClock } from "../../../lib/core/time.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { startNodeServer } from "../../../lib/node/server.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import type { OurOptions } from "./server-process.ts";
+
+/** The options of our server. One of the first three names the store. */
+export interface OurOptions {
+  /** The path of a SQLite database. */
+  readonly database?: string;
+  /** The prefix of DynamoDB tables. */
+  readonly dynamodb?: string;
+  /** The connection string of PostgreSQL. */
+  readonly postgres?: string;
+  /** Milliseconds by which the clock advances at each reading, so that no limit is ever reached. */
+  readonly clockStep?: number;
+  /** Rejected requests before a ban. */
+  readonly maxRejections?: number;
+  /** Switches the outbox on, so that every change is marked for delivery. */
+  readonly outbox?: boolean;
+}
 
 const options: OurOptions = JSON.parse(process.argv[2] ?? "{}");
 const store = await openStore();

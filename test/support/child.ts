@@ -18,9 +18,7 @@ export interface Child {
  * Node's compile cache, as `npm start` uses it: stripping types at each start would cost ours 40 MB that a built package
  * does not need. The peers use it too.
  */
-const NODE_COMPILE_CACHE = fileURLToPath(
-  new URL("../../../node_modules/.cache/store-orders", import.meta.url),
-);
+const NODE_COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/store-orders", import.meta.url));
 
 /** Starts a program that reports to its parent, and ends when its parent disconnects. */
 export function startChild(

@@ -49,7 +49,7 @@ const PERMISSIVE = [
 const FOR_TOOLS = [...PERMISSIVE, "MPL-2.0"];
 
 /** The packages of commands that install their own. */
-const OWN_PACKAGES = ["test/bench/peers", "test/mutants", "test/system"];
+const OWN_PACKAGES = ["test/bench/peers", "test/system"];
 
 describe.each(["", ...OWN_PACKAGES].map((folder) => join(folder, "package-lock.json")))("%s", (lock) => {
   const packages = packagesOf(lock);

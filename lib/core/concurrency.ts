@@ -23,6 +23,23 @@ export async function mapBounded<T, R>(
   return results;
 }
 
+/** Runs the tasks of each key one after another, in the order of their arrival. */
+export function createTurns<K>() {
+  const last = new Map<K, Promise<unknown>>();
+  return {
+    /** True if a task of a key has not settled. */
+    has: (key: K): boolean => last.has(key),
+    /** Runs a task once those before it have settled. */
+    run<T>(key: K, task: () => Promise<T>): Promise<T> {
+      const running = (last.get(key) ?? Promise.resolve()).then(task, task);
+      last.set(key, running);
+      const remove = () => last.get(key) === running && last.delete(key);
+      running.then(remove, remove);
+      return running;
+    },
+  };
+}
+
 /** Settles like a call, by default of a store, but rejects with `StoreUnavailableError` if that takes longer. */
 export async function settleWithin<T>(
   milliseconds: number,

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { mapBounded, settleWithin, waitForDrain } from "../../lib/core/concurrency.ts";
+import { createTurns, mapBounded, settleWithin, waitForDrain } from "../../lib/core/concurrency.ts";
 import { isStoreUnavailable } from "../../lib/core/errors.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -35,6 +35,24 @@ describe("mapBounded", () => {
     expect(await mapBounded([], 3, async () => 1)).toEqual([]);
     expect(await mapBounded([1, 2], 0, async (value) => value)).toEqual([1, 2]);
   });
+});
+
+test("tasks of a key run in turn, also after one that failed, and those of another key do not wait", async () => {
+  const turns = createTurns<string>();
+  const ran: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = turns.run("a", async () => {
+    await gate.promise;
+    throw new Error("The task failed.");
+  });
+  const second = turns.run("a", async () => ran.push("second"));
+  await turns.run("b", async () => ran.push("other"));
+  expect([ran, turns.has("a"), turns.has("b")]).toEqual([["other"], true, false]);
+  gate.resolve();
+  await expect(first).rejects.toThrow("The task failed.");
+  await second;
+  await nextTurn();
+  expect([ran, turns.has("a")]).toEqual([["other", "second"], false]);
 });
 
 test("settleWithin rejects as an unavailable store if a call takes too long, and otherwise settles like it", async () => {

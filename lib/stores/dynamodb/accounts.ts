@@ -3,6 +3,7 @@ import type { Account, AccountResult, AccountSettings, ApiKey } from "../../acco
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
 import { type Environment, isAccountId } from "../../accounts/api-key.ts";
+import { createTurns } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { createAdmission } from "./admission.ts";
 import {
@@ -64,7 +65,7 @@ type Updater = (account: AccountSettings) => AccountResult;
  * throttled request; operators wait for theirs.
  */
 export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
-  const changeInSequence = inSequence();
+  const turns = createTurns<string>();
 
   async function find(id: string): Promise<Account | undefined> {
     const items = await readItems(table, id);
@@ -153,7 +154,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       if (!isAccountId(id)) return NOT_FOUND;
       const signal = callTimeout();
       // Changes of other processes contend, which costs retries. Those of this process need not.
-      return changeInSequence(id, () => update(id, updater, signal));
+      return turns.run(id, () => update(id, updater, signal));
     },
 
     async delete(id) {
@@ -193,20 +194,6 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
 
 function primaryKeyOf(id: string): Item {
   return { id: { S: id } };
-}
-
-/** Returns a function that runs the tasks of each key one after another, in the order of their arrival. */
-function inSequence(): <T>(key: string, task: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return async (key, task) => {
-    const running = (last.get(key) ?? Promise.resolve()).then(task, task);
-    last.set(key, running);
-    try {
-      return await running;
-    } finally {
-      if (last.get(key) === running) last.delete(key);
-    }
-  };
 }
 
 /** Reads both items of an account. */

@@ -162,6 +162,7 @@ describe("conventions", () => {
       "lib/orders/delivery.ts",
       "lib/orders/orders.ts",
       "lib/stores/postgres/blockers.ts",
+      "lib/stores/postgres/connection.ts",
       "lib/stores/postgres/database.ts",
       "lib/stores/sqlite/database.ts",
     ]);

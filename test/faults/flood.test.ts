@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { START_FLAGS } from "../bench/servers/server-process.ts";
 import { type Child, startChild } from "../support/child.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { memory, processorTime, resetPeak } from "../support/process-cost.ts";
+import { memory, resetPeak } from "../support/process-cost.ts";
 import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;

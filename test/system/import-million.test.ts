@@ -9,13 +9,13 @@ import { parseLine } from "../../lib/orders/wire.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { memory } from "../bench/servers/process-cost.ts";
 import { createCommandLine, waitForExit } from "../support/command-line.ts";
 import { readTable, useSession } from "../support/console.ts";
 import { environmentFor } from "../support/dynamodb/emulator.ts";
 import { fillOrders } from "../support/dynamodb/fill.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
+import { memory } from "../support/process-cost.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 
 const MILLION = 1_000_000;

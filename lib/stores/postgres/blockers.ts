@@ -117,7 +117,7 @@ function isBlocked(error: unknown): error is StoreUnavailableError {
 }
 
 /** Options of `takeStrongLocks`. */
-interface StrongLocks<T> {
+export interface StrongLocks<T> {
   /** The time until which it is tried, as that of `performance.now()`. */
   readonly deadline: number;
   /** Runs the transaction, whose longest wait for a lock is given in milliseconds. */

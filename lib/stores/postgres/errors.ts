@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
+import type { Rows } from "./database.ts";
 
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {
@@ -11,8 +12,12 @@ export class DatabaseError extends Error {
   /** The function of the server that reported it. */
   readonly routine: unknown;
 
-  constructor(cause: unknown) {
+  /** The rows of the statements before the one that failed. */
+  readonly rows: readonly Rows[];
+
+  constructor(cause: unknown, rows: readonly Rows[] = []) {
     super(messageOf(cause), { cause });
+    this.rows = rows;
     const { code, severity, routine } = cause as Readonly<Record<"code" | "severity" | "routine", unknown>>;
     const isFromServer = typeof severity === "string" && typeof code === "string";
     this.sqlState = isFromServer ? code : "";
@@ -109,15 +114,18 @@ export function openTransaction(): StoreUnavailableError {
 }
 
 /** The error of a COMMIT that the server has answered with ROLLBACK: somebody else has used the connection meanwhile. */
-export function notCommitted(): DatabaseError {
-  const message = "The transaction was rolled back by another statement on its connection.";
-  return new DatabaseError(Object.assign(new Error(message), { code: "25P02", severity: "ERROR" }));
+export function notCommitted(): Error {
+  return reported("25P02", "The transaction was rolled back by another statement on its connection.");
 }
 
 /** The error of a session with a server that follows another one, and can lack changes. */
 export function standby(): DatabaseError {
-  const message = "The server is a standby. Connect to the primary.";
-  return new DatabaseError(Object.assign(new Error(message), { code: "25006", severity: "ERROR" }));
+  return new DatabaseError(reported("25006", "The server is a standby. Connect to the primary."));
+}
+
+/** An error as the server reports one. */
+function reported(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code, severity: "ERROR" });
 }
 
 /** The error of rows that this role may not see. */

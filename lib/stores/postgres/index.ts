@@ -17,14 +17,9 @@ import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { Blocker } from "./blockers.ts";
+import type { PooledConnection, PostgresPool } from "./connection.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
-import {
-  type Database,
-  migrateTables,
-  openDatabase,
-  type PooledConnection,
-  type PostgresPool,
-} from "./database.ts";
+import { type Database, migrateTables, openDatabase } from "./database.ts";
 import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
 import { createOutbox } from "./outbox.ts";
 import { DEFAULT_SCHEMA, type MigrationResult } from "./schema.ts";
@@ -38,7 +33,7 @@ export {
 } from "../../core/errors.ts";
 export type { Store } from "../store.ts";
 export { type Blocker, describeBlocker } from "./blockers.ts";
-export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./database.ts";
+export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./connection.ts";
 export type { PostgresOrderStore } from "./orders.ts";
 export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
 

@@ -2,7 +2,8 @@ import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import type { Finding, InspectedOrder, Inspection } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
-import { openDatabase, type PostgresPool, readCatalogs } from "./database.ts";
+import type { PostgresPool } from "./connection.ts";
+import { isTrue, openDatabase, readCatalogs } from "./database.ts";
 import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
 
 /** Rows of one read. */
@@ -171,9 +172,4 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     accounts: () => createAccountStore(database).list(),
     close: database.settled,
   };
-}
-
-/** A boolean, which some drivers return as text. */
-function isTrue(value: unknown): boolean {
-  return value === true || value === "t";
 }

@@ -6,16 +6,10 @@ import { assertOrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
-import {
-  type Database,
-  databaseOf,
-  IS,
-  type PostgresConnection,
-  type Rows,
-  type Statement,
-  TEXTS,
-} from "./database.ts";
+import type { PostgresConnection } from "./connection.ts";
+import { type Database, IS, type Rows, type Statement, TEXTS } from "./database.ts";
 import { countOrders, pageReader, readRange } from "./list.ts";
+import { databaseOf } from "./own-transaction.ts";
 
 /** The orders of a PostgreSQL store. */
 export interface PostgresOrderStore extends OrderStore {

@@ -1,0 +1,93 @@
+/**
+ * The statement that counts requests and cancels their orders: either both or neither. One round trip instead of two; with
+ * several connections, this doubles the throughput.
+ */
+import { packChange } from "../../orders/history.ts";
+import { isInt64 } from "../../orders/int64.ts";
+import { acceptsEvent, LIFECYCLE, ORDER_STATUSES } from "../../orders/lifecycle.ts";
+import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
+import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
+import { ACCOUNT_COLUMNS } from "../account-rows.ts";
+import type { Task } from "./admission.ts";
+import { SET_DURABLE } from "./database.ts";
+import { SCHEMA_VERSION } from "./schema.ts";
+
+/** The tasks that one statement can do, by their order: cancels with one key of each account, and with one policy. */
+export function findCancels(tasks: readonly Task[]): ReadonlyMap<string, Task> {
+  const cancels = new Map<string, Task>();
+  const hashes = new Map<string, string>();
+  for (const task of tasks) {
+    const { key, policy, operation } = task;
+    if (operation?.type !== "apply" || operation.event !== "cancel" || !isInt64(operation.id)) continue;
+    const [first = task] = cancels.values();
+    const hasOtherPlans = first.policy?.plans !== policy?.plans;
+    const hasOtherKey = (hashes.get(key.accountId) ?? key.hash) !== key.hash;
+    if (hasOtherPlans || hasOtherKey || cancels.has(`${operation.id}`)) continue;
+    hashes.set(key.accountId, key.hash);
+    cancels.set(`${operation.id}`, task);
+  }
+  return cancels;
+}
+
+/** Stands for the key's identifier, which only the database knows, in what `packChange` writes. */
+const KEY_ID = "~";
+
+/** The values of `cancelText`. */
+export function cancelValues(cancels: ReadonlyMap<string, Task>): readonly unknown[] {
+  const tasks = [...cancels.values()];
+  const byAccount = [...Map.groupBy(tasks, ({ key }) => key.accountId)];
+  const instants = tasks.map(({ at }) => at);
+  return [
+    byAccount.map(([account]) => account),
+    byAccount.map(([, [first]]) => first?.key.hash),
+    byAccount.map(([, { length }]) => length),
+    Math.min(...instants),
+    Math.max(...instants),
+    JSON.stringify(tasks[0]?.policy?.plans ?? PLAN_LIMITS),
+    [...cancels.keys()],
+    tasks.map(({ key }) => key.accountId),
+    tasks.map(({ change }) => change && packChange({ ...change, by: KEY_ID })),
+  ];
+}
+
+/** The statuses of orders that can be cancelled, and the one that they then have. */
+const CANCELLABLE = ORDER_STATUSES.filter((status) => acceptsEvent(status, "cancel"));
+const CANCELLED = LIFECYCLE.pending.cancel.to;
+
+/**
+ * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction
+ * has locked the order. It returns the orders that it has cancelled, and the row of the account, as they were before.
+ */
+export function cancelText(schema: string): string {
+  const limit = (name: keyof PlanLimits, column: string) =>
+    `CASE $6::jsonb ->> a.plan WHEN 'custom' THEN a.${column} ELSE ($6::jsonb -> a.plan ->> '${name}')::numeric END`;
+  return `WITH
+    current AS MATERIALIZED (
+      SELECT ${SET_DURABLE}
+      FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'),
+    admitted AS MATERIALIZED (
+      SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS}, k.rejections_tokens)::text AS state
+      FROM current, unnest($1::text[], $2::text[], $3::bigint[]) AS c (account, hash, requests)
+        JOIN ${schema}.accounts a ON a.id = c.account
+        JOIN ${schema}.api_keys k ON k.account = c.account AND k.hash = c.hash
+      WHERE k.revoked_at IS NULL AND coalesce(k.expires_at > $5::bigint, true)
+        AND coalesce(k.banned_until <= $4::bigint, true) AND k.used_at = a.minute_start AND k.id ~ '^[A-Za-z0-9_.-]+$'
+        AND a.minute_start BETWEEN $5::bigint - $5::bigint % ${MINUTE_MS} AND $4::bigint + ${MAX_CLOCK_SKEW_MS}
+        AND a.minute_count + c.requests <= ${limit("perMinute", "per_minute")}
+        AND a.day_count + c.requests <= ${limit("perDay", "per_day")}
+      ORDER BY a.id FOR NO KEY UPDATE OF a, k),
+    found AS MATERIALIZED (
+      SELECT o.id, o.status, a.id AS account, a.state, regexp_replace(w.change, '${KEY_ID}', a.key) AS change
+      FROM admitted a
+        JOIN unnest($7::bigint[], $8::text[], $9::text[]) AS w (id, account, change) ON w.account = a.id
+        JOIN ${schema}.orders o ON o.id = w.id
+      WHERE o.status IN (${CANCELLABLE.map((status) => `'${status}'`).join(", ")})
+      FOR NO KEY UPDATE OF o SKIP LOCKED),
+    cancelled AS (
+      UPDATE ${schema}.orders o SET status = '${CANCELLED}', history = o.history || f.change
+      FROM found f WHERE o.id = f.id RETURNING o.id, f.status, o.record, f.state, f.account),
+    counted AS (
+      UPDATE ${schema}.accounts a SET minute_count = a.minute_count + n.requests, day_count = a.day_count + n.requests
+      FROM (SELECT account, count(*) AS requests FROM cancelled GROUP BY account) n WHERE a.id = n.account)
+    SELECT id, status, record, state FROM cancelled`;
+}

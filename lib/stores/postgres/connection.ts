@@ -1,0 +1,215 @@
+/**
+ * Connections that a pool lends. A session can be in any state when it comes: in somebody's transaction, as another role, or
+ * lost. It is checked as it comes, and closed rather than returned if the next call could fail because of it.
+ */
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createTurns, settleWithin } from "../../core/concurrency.ts";
+import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
+import type { Rows, Statement } from "./database.ts";
+import {
+  DatabaseError,
+  isForeignSession,
+  isOpenTransaction,
+  isRefused,
+  isWrongSession,
+  notCommitted,
+  openTransaction,
+  toStoreError,
+} from "./errors.ts";
+
+/** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
+export interface PostgresPool {
+  /** Lends a connection. */
+  connect(): Promise<PooledConnection>;
+  readonly totalCount?: number;
+  readonly idleCount?: number;
+  readonly waitingCount?: number;
+}
+
+/** The part of a `Client` of `pg` that the store uses. */
+export interface PostgresConnection {
+  /** True if several queries can be sent at once. Otherwise each is sent when the one before has ended. */
+  readonly pipeline?: boolean;
+  /** Sends a query. */
+  query(
+    query: PostgresQuery,
+  ): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly command?: string }>;
+}
+
+/** The connection of a pool. */
+export interface PooledConnection extends PostgresConnection {
+  /** Returns the connection to the pool, or closes it. */
+  release(close?: boolean): void;
+  /** The state in which the server answered last: `I` if no transaction is open, `T` in one, `E` in one that failed. */
+  getTransactionStatus?(): string | null;
+  /** Adds a listener for the loss of the connection. */
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  /** Removes such a listener. */
+  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A query as `pg` takes it. One without values can have several statements. */
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** The name of the prepared statement. */
+  readonly name?: string;
+  readonly rowMode: "array";
+  readonly types: {
+    /** Returns what converts a value. */
+    getTypeParser(): (value: string) => unknown;
+  };
+  /** In milliseconds. A query that takes longer rejects, and its connection is closed. */
+  readonly query_timeout?: number;
+}
+
+/** Sends statements, all at once if the connection can, and returns their rows. */
+export type Send = (...statements: readonly Statement[]) => Promise<readonly Rows[]>;
+
+/** The pools behind which a connection pooler has given a session to another client. */
+const unprepared = new WeakSet<PostgresPool>();
+
+/** Runs a task on a connection of the pool, and returns it, or closes it if it cannot be used any more. */
+export async function withConnection<T>(
+  pool: PostgresPool,
+  deadline: number,
+  task: (send: Send) => Promise<T>,
+): Promise<T> {
+  const connection = await checkOut(pool, deadline);
+  if (/[TE]/.test(connection.getTransactionStatus?.() ?? "")) {
+    connection.release(true);
+    throw openTransaction();
+  }
+  // Without a listener, a connection that is lost ends the process.
+  connection.on?.("error", ignore);
+  const send: Send = (...statements) =>
+    sendQueries(
+      connection,
+      statements.map((statement) => toQuery(statement, deadline, !unprepared.has(pool))),
+    );
+  let mustClose = true;
+  try {
+    const value = await task(send);
+    mustClose = false;
+    return value;
+  } catch (error) {
+    if (isForeignSession(error)) unprepared.add(pool);
+    // Another session may be able to do what this one cannot.
+    if (!isWrongSession(error))
+      mustClose = await send({ text: "ROLLBACK" }).then(
+        () => false,
+        () => true,
+      );
+    throw isOpenTransaction(error) ? openTransaction() : error;
+  } finally {
+    if (!mustClose) connection.removeListener?.("error", ignore);
+    connection.release(mustClose);
+  }
+}
+
+function ignore(): void {}
+
+/** A query. Without a deadline it has no time limit of the driver, and without `canPrepare` no name. */
+export function toQuery(
+  { text, values, isRare = false }: Statement,
+  deadline?: number,
+  canPrepare = false,
+): PostgresQuery {
+  return {
+    text,
+    rowMode: "array",
+    types: AS_STRINGS,
+    ...(deadline !== undefined && { query_timeout: msUntil(deadline) }),
+    ...(values !== undefined && { values: [...values] }),
+    ...(values !== undefined && canPrepare && !isRare && { name: nameOf(text) }),
+  };
+}
+
+/** The names of prepared statements by their SQL, the same in every process. */
+const names = new Map<string, string>();
+
+function nameOf(text: string): string {
+  const digest = () => createHash("sha256").update(text).digest("hex").slice(0, 32);
+  const name = names.get(text) ?? `store_orders_${digest()}`;
+  names.set(text, name);
+  return name;
+}
+
+/** A program can have changed how `pg` reads a type. */
+const AS_STRINGS = { getTypeParser: () => (value: string) => value };
+
+/** Sends queries. Rejects with the `DatabaseError` of the first that fails, which has the rows of those before it. */
+export async function sendQueries(
+  connection: PostgresConnection,
+  queries: readonly PostgresQuery[],
+): Promise<readonly Rows[]> {
+  const rows: Rows[] = [];
+  const isAtOnce = connection.pipeline === true;
+  const responses = await Promise.allSettled(isAtOnce ? queries.map((query) => connection.query(query)) : []);
+  for (const [index, query] of queries.entries()) {
+    try {
+      const response = responses[index];
+      if (response?.status === "rejected") throw response.reason;
+      const { rows: found, command = "COMMIT" } = response?.value ?? (await connection.query(query));
+      if (query.text === "COMMIT" && command !== "COMMIT") throw notCommitted();
+      rows.push(found);
+    } catch (error) {
+      throw new DatabaseError(error, rows);
+    }
+  }
+  return rows;
+}
+
+export function msUntil(deadline: number): number {
+  return Math.max(1, Math.ceil(deadline - performance.now()));
+}
+
+/** The longest pause before a server that has refused a connection is asked again. */
+const MAX_REFUSED_PAUSE_MS = 50;
+
+/** The calls that wait for a connection of a pool whose server refuses further ones. */
+const refused = createTurns<PostgresPool>();
+
+/**
+ * Waits for a connection until the deadline. A server that refuses one has fewer than the pool would open, but one that
+ * is lent can be free in a moment. So the calls then wait in their order, and none is overtaken for ever.
+ */
+async function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  try {
+    if (!refused.has(pool)) return await lend(pool, deadline);
+  } catch (error) {
+    if (!isRefused(error)) throw toStoreError(error);
+  }
+  const lent = refused.run(pool, () => lendOnceFree(pool, deadline));
+  // Whoever is first may have more time. It says why it was refused, which takes a pause longer.
+  return settleWithin(msUntil(deadline) + 2 * MAX_REFUSED_PAUSE_MS, lent);
+}
+
+/** Asks until the server no longer refuses. */
+async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  for (let refusal: unknown; ; await sleep(Math.random() * MAX_REFUSED_PAUSE_MS)) {
+    if (refusal === undefined && performance.now() >= deadline)
+      throw new StoreUnavailableError(NO_CONNECTION);
+    try {
+      return await lend(pool, deadline);
+    } catch (error) {
+      if (isRefused(error)) refusal = error;
+      if (!isRefused(error) || performance.now() >= deadline) throw toStoreError(refusal ?? error);
+    }
+  }
+}
+
+const NO_CONNECTION =
+  "The database has no connection for this call: it does not respond, or the pool is too small.";
+
+/** Asks a pool for a connection. One that comes after the deadline is returned to the pool. */
+async function lend(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
+  const lent = pool.connect();
+  try {
+    return await settleWithin(msUntil(deadline), lent);
+  } catch (error) {
+    void lent.then((late) => late.release(), ignore);
+    throw isStoreUnavailable(error) ? new StoreUnavailableError(NO_CONNECTION) : new DatabaseError(error);
+  }
+}

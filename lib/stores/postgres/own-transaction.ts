@@ -1,0 +1,113 @@
+/**
+ * The store in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of it is
+ * set: the statements name every function and operator with its schema, and a query tells whether rows are hidden.
+ */
+import { createTurns, settleWithin } from "../../core/concurrency.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { CALL_TIMEOUT_MS } from "../../core/time.ts";
+import { msUntil, type PostgresConnection, sendQueries, toQuery } from "./connection.ts";
+import {
+  type Database,
+  isTrue,
+  type Rows,
+  SERVER_SECONDS,
+  type Statement,
+  serverTimeoutMs,
+  splitState,
+  withState,
+} from "./database.ts";
+import { hiddenRows, isOutsideTransaction, NO_TRANSACTION_SETTING, toStoreError } from "./errors.ts";
+import { toLiteral } from "./schema.ts";
+
+const NO_TRANSACTION =
+  "There is no transaction, and nothing was written. Begin one on this client with BEGIN, await each call, and end it with " +
+  "COMMIT. Give a client, not a pool, whose queries use different connections.";
+
+const FAIL = "SELECT pg_catalog.current_setting('store_orders.call_was_rejected')";
+
+/** The calls on each connection of a caller: at the same time, two would decide on the same rows. */
+const calls = createTurns<PostgresConnection>();
+
+/** The database of a store, in a transaction that has begun on a connection of the caller. */
+export function databaseOf(database: Database, connection: PostgresConnection): Database {
+  const { schema } = database;
+
+  function call<T>(
+    task: (
+      send: (statements: readonly Statement[]) => Promise<readonly Rows[]>,
+      deadline: number,
+    ) => Promise<T>,
+  ): Promise<T> {
+    const deadline = performance.now() + CALL_TIMEOUT_MS;
+    // Without the driver's time limit, at which it would close the connection.
+    const send = (statements: readonly Statement[]) =>
+      settleWithin(
+        msUntil(deadline),
+        sendQueries(
+          connection,
+          statements.map((each) => toQuery(each)),
+        ),
+      );
+    return calls.run(connection, async () => {
+      try {
+        return await task(send, deadline);
+      } catch (error) {
+        // A failed statement, which precedes the caller's COMMIT: what was rejected is not committed.
+        connection.query(toQuery({ text: FAIL })).catch(() => {});
+        throw isOutsideTransaction(error) ? invalidInput("client", NO_TRANSACTION) : toStoreError(error);
+      }
+    });
+  }
+
+  /** Throws unless all rows are visible. */
+  function visible(rows: Rows | undefined, columns: readonly string[]): Rows {
+    if (isTrue(rows?.[0]?.[1])) throw hiddenRows();
+    return splitState(rows, columns).rows;
+  }
+
+  return {
+    ...database,
+    read: (statement) =>
+      call(async (send) => {
+        // Fails unless a transaction is open, and has no other effect than the read that follows.
+        const lock = { text: `LOCK TABLE ${schema}.settings IN ACCESS SHARE MODE` };
+        const columns = [areRowsHidden(schema)];
+        const [, rows] = await send([lock, withState(schema, statement, columns)]);
+        return visible(rows, columns);
+      }),
+    change: ({ first: [first, ...others], decide }) =>
+      call(async (send, deadline) => {
+        const start = { text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}` };
+        const [[[transaction, seconds] = []] = []] = await send([start]);
+        const last = Number(seconds) + serverTimeoutMs(deadline) / 1_000;
+        // Without a transaction, each statement is one of its own. And one that has waited for too long could be committed
+        // after its call has rejected. Then this fails, and with it its statement.
+        const isValid = `pg_catalog.current_setting(CASE
+          WHEN NOT pg_catalog.xid8eq(pg_catalog.pg_current_xact_id(), '${transaction}') THEN '${NO_TRANSACTION_SETTING}'
+          WHEN ${SERVER_SECONDS} OPERATOR(pg_catalog.>) ${last}::numeric THEN 'store_orders.call_took_too_long'
+          ELSE 'server_version' END)`;
+        const columns = [areRowsHidden(schema), isValid];
+        const guarded = (statements: readonly Statement[]) =>
+          statements.map((statement) => withCondition(statement, isValid));
+        const [firstRows, ...rows] = await send([
+          withState(schema, first, columns, true),
+          ...guarded(others),
+        ]);
+        const { writes, result } = decide([visible(firstRows, columns), ...rows]);
+        return result(await send(guarded(writes)));
+      }),
+  };
+}
+
+/** Adds what is evaluated after a write. A statement that only reads needs nothing. */
+function withCondition(statement: Statement, condition: string): Statement {
+  if (statement.text.startsWith("SELECT")) return statement;
+  const written = `WITH w AS (${statement.text} RETURNING true), n AS (SELECT pg_catalog.count(*) FROM w)`;
+  return { ...statement, text: `${written} SELECT ${condition} FROM n` };
+}
+
+/** True if a policy of row level security applies to the role, which then may not see all rows. */
+function areRowsHidden(schema: string): string {
+  const isActive = (table: string) => `pg_catalog.row_security_active(${toLiteral(`${schema}.${table}`)})`;
+  return `${isActive("orders")} OR ${isActive("settings")}`;
+}

@@ -20,7 +20,10 @@ export interface AccountStore {
   /** Records the environment of the store's keys, unless one is recorded, and returns the one that is. */
   recordEnvironment(environment: Environment): Promise<Environment>;
 
-  /** Adds an account. Fails with `account_exists` if the identifier is taken. */
+  /**
+   * Adds an account. Fails with `account_exists` if the identifier is taken. Like `update`, it rejects with
+   * `InvalidInputError` if another account has one of the keys, where the store can tell; nothing is written.
+   */
   create(account: AccountSettings): Promise<AccountResult>;
 
   /** Returns the account, or `undefined` if there is none. */

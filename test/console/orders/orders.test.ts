@@ -1,6 +1,16 @@
 import { beforeEach, describe, expect, test } from "vitest";
+<<<<<<< ours
 import { eventsThatChange, readOrder } from "../../../lib/console/orders/order-page.ts";
 import { acceptsEvent, ORDER_STATUSES, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
+=======
+import { EVENTS, eventsThatChange, readOrder } from "../../../lib/console/orders/order-page.ts";
+import {
+  acceptsEvent,
+  ORDER_STATUSES,
+  type OrderStatus,
+  type StoredOrder,
+} from "../../../lib/orders/lifecycle.ts";
+>>>>>>> theirs
 import { orderSchema } from "../../../lib/orders/order-schema.ts";
 import { useSession } from "../../support/console.ts";
 
@@ -46,12 +56,13 @@ describe("the fields of a new order", () => {
 
 describe("the events that are offered", () => {
   test.each(ORDER_STATUSES)("for a %s order they are those that the state machine accepts", (status) => {
-    const accepted = (["ship", "fulfil", "cancel"] as const).filter((event) => acceptsEvent(status, event));
+    const accepted = EVENTS.filter((event) => acceptsEvent(status, event));
     expect(eventsThatChange({ record: { id: 1n }, status }, 0)).toEqual(accepted);
   });
 
   test("fulfilling a complete order again is not offered", () => {
-    expect(eventsThatChange({ record: { id: 1n, complete: true }, status: "shipped" }, 0)).toEqual([]);
+    const complete = { record: { id: 1n, complete: true }, status: "shipped" } as const;
+    expect(eventsThatChange(complete, 0)).not.toContain("fulfil");
   });
 });
 

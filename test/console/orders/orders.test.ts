@@ -1,16 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-<<<<<<< ours
-import { eventsThatChange, readOrder } from "../../../lib/console/orders/order-page.ts";
-import { acceptsEvent, ORDER_STATUSES, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
-=======
 import { EVENTS, eventsThatChange, readOrder } from "../../../lib/console/orders/order-page.ts";
-import {
-  acceptsEvent,
-  ORDER_STATUSES,
-  type OrderStatus,
-  type StoredOrder,
-} from "../../../lib/orders/lifecycle.ts";
->>>>>>> theirs
+import { acceptsEvent, ORDER_STATUSES, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
 import { orderSchema } from "../../../lib/orders/order-schema.ts";
 import { useSession } from "../../support/console.ts";
 

@@ -163,7 +163,6 @@ describe("conventions", () => {
       "lib/orders/orders.ts",
       "lib/stores/postgres/blockers.ts",
       "lib/stores/postgres/connection.ts",
-      "lib/stores/postgres/database.ts",
       "lib/stores/sqlite/database.ts",
     ]);
   });

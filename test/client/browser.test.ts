@@ -33,7 +33,7 @@ test("a browser bundle of the client contains only the client, the order format 
       ),
   );
   expect(others).toEqual([]);
-  expect(code.length).toBeLessThan(20_000);
+  expect(code.length).toBeLessThan(20_500);
 });
 
 test("the client lists and cancels orders with nothing but web platform globals", async () => {

@@ -28,6 +28,7 @@ export async function startEmulator(
     port: chosen,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
+      child.ref();
       const ended = once(child, "exit");
       child.kill("SIGKILL");
       await ended;

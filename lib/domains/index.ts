@@ -13,6 +13,7 @@
  */
 
 export { InvalidInputError, isInvalidInput } from "../core/errors.ts";
+export { type FoundHost, type HostLookup, hostLookup } from "./host-lookup.ts";
 export {
   type HostnameError,
   type HostnameErrorCode,
@@ -63,7 +64,13 @@ export {
   parseDomainsFile,
 } from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
-export { type HostRoute, type HostTable, hostTable, routeHost } from "./routing.ts";
+export {
+  type HostRoute,
+  type HostRouter,
+  type HostTable,
+  hostTable,
+  routeHost,
+} from "./routing.ts";
 export {
   adviceFor,
   type Deployment,

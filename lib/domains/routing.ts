@@ -7,8 +7,14 @@ export type HostRoute =
   | { readonly action: "redirect"; readonly status: 301; readonly location: string }
   | { readonly action: "misdirected" };
 
+/** Routes requests by host: a table, or a lookup that takes time. */
+export interface HostRouter {
+  /** Routes a request; see `routeHost`. */
+  route(host: string | null | undefined, target: string): HostRoute | Promise<HostRoute>;
+}
+
 /** The routing of every host, built once from a mapping and read on each request. */
-export interface HostTable {
+export interface HostTable extends HostRouter {
   /** The hosts of the mapping, without the platform's own. */
   readonly customHosts: ReadonlySet<string>;
   /** Routes a request; see `routeHost`. */
@@ -42,12 +48,20 @@ export function hostTable(
     route(host, target) {
       if (domains === undefined) return SERVE;
       if (!host) return MISDIRECTED;
-      const found = byHost.get(host) ?? byHost.get(bareHost(host));
-      if (found === "serve") return SERVE;
-      const path = found && pathOf(target, host);
-      return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: found + path };
+      return routeTo(byHost.get(host) ?? byHost.get(bareHost(host)), host, target);
     },
   };
+}
+
+/** The route to what is known of a host. */
+export function routeTo(
+  found: "serve" | `https://${string}` | undefined,
+  host: string,
+  target: string,
+): HostRoute {
+  if (found === "serve") return SERVE;
+  const path = found && pathOf(target, host);
+  return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: found + path };
 }
 
 /**

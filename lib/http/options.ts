@@ -3,7 +3,7 @@ import type { BanPolicy } from "../accounts/admission.ts";
 import { InvalidInputError, type Issue } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
-import type { HostTable } from "../domains/routing.ts";
+import type { HostRouter } from "../domains/routing.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import type { TransitionHook } from "../orders/transition-hook.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
@@ -48,8 +48,8 @@ export interface HandlerOptions {
   readonly basePath?: string;
   /** The origins whose web pages may call the API, such as `https://shop.example.com`. @default the same origin only */
   readonly corsOrigins?: readonly string[];
-  /** Returns the current custom domains. Called for each request. @default every host is served */
-  readonly hosts?: () => HostTable;
+  /** Returns the current custom domains, or what looks them up. Called for each request. @default every host is served */
+  readonly hosts?: () => HostRouter;
   /** Documents to serve beside the API, such as `docsPage()`. @default none */
   readonly documents?: DocumentSource;
   /** Called after an order was cancelled, once that is durable. The response waits for it. */

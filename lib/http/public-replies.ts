@@ -1,7 +1,8 @@
+import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { notPromise, settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
-import type { HostRoute, HostTable } from "../domains/routing.ts";
+import type { HostRoute, HostRouter } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
 import { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
@@ -36,11 +37,17 @@ export function createPublicReplies(
 ): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
   const openApi = createServedDocument({ operations, plans }, servers);
+  const findRoute = hosts && createRouting(hosts, clock);
 
-  return ({ request, context, target, path }) => {
+  return (parsed) => {
+    const route = findRoute?.(parsed);
+    return route instanceof Promise ? route.then((found) => reply(parsed, found)) : reply(parsed, route);
+  };
+
+  function reply({ request, context, path }: ParsedRequest, route: HostRoute | undefined) {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
-    const hostReply = hosts && replyForHost(routeOf(hosts, hostOf(request, context), target));
+    const hostReply = hosts && replyForHost(route as HostRoute);
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
     if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
       return { reply: hostReply };
@@ -54,14 +61,46 @@ export function createPublicReplies(
     }
     const document = documents?.(path, request);
     return document === undefined ? undefined : readDocument(document);
-  };
+  }
 }
 
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
-function routeOf(hosts: () => HostTable, host: string | undefined, target: string): HostRoute {
-  return notPromise(notPromise(hosts(), "hosts()").route(host, target), "The table of hosts()");
+/** The most hosts that a caller without lookups still gets looked up. */
+const MAX_SERVED_HOSTS = 10_000;
+
+/**
+ * Finds the route of a request. Lookups that take time are limited for an address that asks for many unknown hosts, as
+ * callers without a key are: one in five seconds. A host that has been found before is always looked up.
+ */
+function createRouting(hosts: () => HostRouter, clock: Clock) {
+  const callers = createAnonymousCallers();
+  const served = new Set<string>();
+  let takesTime = false;
+  return ({ request, context, target }: ParsedRequest) => {
+    const router = notPromise(hosts(), "hosts()");
+    const host = hostOf(request, context);
+    const { address = "" } = context;
+    const at = takesTime ? clock() : 0;
+    const isLimited = takesTime && !served.has(host ?? "") && callers.isExhausted(address, at);
+    if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
+    const route = router.route(host, target);
+    if (!isPromise(route)) return route;
+    takesTime = true;
+    return settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host").then((found) => {
+      if (served.size >= MAX_SERVED_HOSTS) served.clear();
+      if (found.action !== "misdirected") served.add(host ?? "");
+      else if (!served.delete(host ?? "")) callers.count(address, clock());
+      return found;
+    });
+  };
+}
+
+const MISDIRECTED: HostRoute = { action: "misdirected" };
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (Object(value) as { readonly then?: unknown }).then === "function";
 }
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */

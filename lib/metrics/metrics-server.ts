@@ -1,3 +1,5 @@
+import { settleWithin } from "../core/concurrency.ts";
+import { MAX_STORE_CALL_MS } from "../core/time.ts";
 import { createServer, listen } from "../node/listen.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -6,9 +8,9 @@ export interface MetricsServerOptions {
   readonly metrics: Pick<Metrics, "registry">;
   /**
    * True for a custom domain: `GET /domains/ask?domain=NAME`, for a server in front that requests certificates, answers
-   * 200 or 404. @default there are no custom domains
+   * 200 or 404, and 503 if this rejects. @default there are no custom domains
    */
-  readonly isCustomHost?: ((host: string) => boolean) | undefined;
+  readonly isCustomHost?: ((host: string) => boolean | Promise<boolean>) | undefined;
   /** The metrics are for operators: do not make this address public. @default 127.0.0.1 */
   readonly host?: string;
   /** 0 chooses a free port. @default 9464 */
@@ -33,7 +35,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     const [path, query = ""] = (req.url ?? "").split("?", 2);
     if (isRead && path === ASK_PATH) {
       const domain = new URLSearchParams(query).get("domain") ?? "";
-      const [status, answer] = isCustomHost(domain) ? [200, "yes\n"] : [404, "no\n"];
+      const isKnown = await settleWithin(MAX_STORE_CALL_MS, isCustomHost(domain)).catch(() => undefined);
+      const [status, answer] =
+        isKnown === undefined ? [503, "unknown\n"] : isKnown ? [200, "yes\n"] : [404, "no\n"];
       res.writeHead(status, { "content-type": "text/plain", "cache-control": "no-store" }).end(answer);
       return;
     }

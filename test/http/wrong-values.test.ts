@@ -170,6 +170,8 @@ testPort(
   {
     otherwise: FAILED,
     "to serve": LIST,
+    "to serve, later": LIST,
+    "never settles": LATE,
     "to redirect": "301 Moved permanently to https://a.example/\n",
   },
   (value) => outcomeOf(asPort("hosts", hostTable(value))),

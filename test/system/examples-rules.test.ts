@@ -114,7 +114,7 @@ test("a custom store passes every case of the exported contract that a file need
   expect(summary).toMatch(/^passed: [6-9]\d, failed: 0, skipped: 20$/);
 });
 
-test("a service verifies the domains of thousands of customers with its own queue and the lifecycle", async () => {
+test("a service verifies the domains of thousands of customers with its own queue and the lifecycle, and serves them", async () => {
   expect(await printed(await installExample("verify-customer-domains"))).toEqual([
     "at most 32 at the same time",
     "first check: 1800 certificate_pending, 50 needs_attention (certificate_forbidden), 150 pending_dns",
@@ -124,5 +124,6 @@ test("a service verifies the domains of thousands of customers with its own queu
     "at most 32 at the same time",
     "second check: 202 certificate_pending, 1798 live",
     "in the end: 2000 live",
+    "served: 401 401 421; after a removal: 421",
   ]);
 });

@@ -1,19 +1,23 @@
 /**
- * A service that verifies the domains of its customers: thousands of hosts, each in a zone of its own. It has its own
- * queue, its own records and its own certificate authority; the rules and the lifecycle are those of store-orders.
+ * A service that verifies and serves the domains of its customers: thousands of hosts, each in a zone of its own. It has
+ * its own queue, its own records and its own certificate authority; the rules and the lifecycle are those of store-orders.
  */
+import { request } from "node:http";
 import {
   addDomain,
   adviceFor,
   type DomainEvent,
   domainAt,
   eventOf,
+  hostLookup,
   memoizeResolver,
   type TrackedDomain,
   transitionDomain,
   verifyHost,
 } from "store-orders/domains";
-import { createDnsResolver } from "store-orders/node";
+import { createHandler } from "store-orders/http";
+import { createMemoryStore } from "store-orders/memory";
+import { createDnsResolver, startNodeServer } from "store-orders/node";
 import { type Records, serveDns } from "./dns.ts";
 import { createQueue } from "./queue.ts";
 
@@ -108,3 +112,24 @@ report("second check", later);
 for (const host of hosts) apply(host, "certificate_issued", later + MINUTE);
 report("in the end", later + MINUTE);
 await dns.close();
+
+// Each request asks the database, which answers later. `customers.isCustomHost` is for `startMetricsServer`.
+const customers = hostLookup(async (host) => (domains.get(host)?.state === "live" ? "serve" : undefined));
+const handler = createHandler({ store: createMemoryStore(), hosts: () => customers });
+const server = await startNodeServer({ handler, port: 0 });
+const [first = "", second = ""] = hosts;
+const before = `${await statusOf(first)} ${await statusOf(second)} ${await statusOf("shop.nobody.com")}`;
+apply(first, "remove", later + 2 * MINUTE);
+process.stdout.write(`served: ${before}; after a removal: ${await statusOf(first)}\n`);
+await server.close();
+
+/** Sends a request with any Host header, which fetch does not allow. */
+function statusOf(host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(server.url, { path: "/v1/store/orders", headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject).end();
+  });
+}

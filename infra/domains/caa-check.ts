@@ -58,14 +58,16 @@ function describe({ host, found, code }: Reason, action: "issue" | "renew"): str
   const what =
     code === "caa_forbids"
       ? `CAA records forbid Amazon to ${action} the certificate`
-      : `a critical CAA record with an unknown tag forbids every authority to ${action} the certificate`;
+      : `a critical CAA record with a tag that Amazon does not know forbids it to ${action} the certificate`;
   return escapeControls(`${host}: ${what}: ${found}.`);
 }
 
 function describeFix({ host, name, expected, fix, code }: Reason): string {
   if (isWithin(host, name)) return escapeControls(fix);
   const change =
-    code === "caa_forbids" ? `add ${expected.slice(name.length + 1)}` : "remove the critical record";
+    code === "caa_forbids"
+      ? `add ${expected.slice(name.length + 1)}`
+      : "set the flags of the critical record to 0";
   return escapeControls(
     `${host} or one of its parents is a CNAME that leads to ${name}, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of ${name} to ${change}.`,
   );

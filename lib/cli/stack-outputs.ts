@@ -44,6 +44,9 @@ const hostOutput = z.object(
       },
       { error: INVALID_OUTPUT },
     ),
+    validationRecord: z
+      .object({ zone: z.string(), name: z.string(), value: z.string() }, { error: INVALID_NAME })
+      .optional(),
   },
   { error: INVALID_OUTPUT },
 );
@@ -76,9 +79,13 @@ export async function readStackDomains(
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return {
-    hosts: byHost.map(({ host, role, record: { value }, ...output }) => ({
+    hosts: byHost.map(({ host, role, record: { value }, validationRecord: validation, ...output }) => ({
       host,
       role,
+      validationRecord: validation && {
+        name: normalizeName(`${validation.name}.${validation.zone}`),
+        value: validation.value,
+      },
       ...(value === undefined ? {} : { target: value }),
       ...statusOf(output),
     })),

@@ -113,10 +113,14 @@ function describeHost(
 /** The record to fix while it is wrong, the three checks if no certificate is issued, otherwise the advice. */
 function todoFor(domain: TrackedDomain, report: HostReport, deployment: Deployment): readonly string[] {
   const { state, attention } = domain;
-  const { reasons, certificate } = report;
+  const { reasons } = report;
   const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
   if (state === "live") {
-    return certificate === "forbidden" ? [`The certificate cannot be renewed. ${fixes.join(" ")}`] : [];
+    const isRenewable = reasons.every(
+      ({ code }) => REASONS[code].aspect === "dns" || code === "caa_unanswered",
+    );
+    if (!isRenewable) return [`The certificate cannot be renewed. ${fixes.join(" ")}`];
+    return report.dns === "disagreement" ? fixes : [];
   }
   if (state === "pending_dns") return [...fixes, PROPAGATION];
   if (state !== "needs_attention") return fixes.length === 0 ? adviceFor(domain, deployment) : fixes;

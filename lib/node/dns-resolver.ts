@@ -52,6 +52,16 @@ export interface DnsResolverOptions {
    * @default 53
    */
   readonly nameServerPort?: number;
+  /** Called with each answer: what was asked, and who answered. @default nothing */
+  readonly onAnswer?: (answered: AnsweredQuery) => void;
+}
+
+/** A query, and the answer of one server. */
+export interface AnsweredQuery {
+  readonly name: string;
+  readonly type: RecordType;
+  readonly server: string;
+  readonly answer: DnsAnswer;
 }
 
 /**
@@ -64,8 +74,9 @@ export function createDnsResolver({
   timeoutMs = 2000,
   maxAttempts = 2,
   nameServerPort = 53,
+  onAnswer = () => {},
 }: DnsResolverOptions = {}): DnsResolver {
-  const limits = { timeoutMs, maxAttempts };
+  const limits = { timeoutMs, maxAttempts, onAnswer };
   const resolve = createResolve(parseServers(servers), { ...limits, recursive: true });
   const at = (addresses: readonly string[]) =>
     createResolve(
@@ -104,9 +115,13 @@ interface QueryLimits {
   readonly maxAttempts: number;
   /** False to ask a server only for its own zones. */
   readonly recursive: boolean;
+  readonly onAnswer: (answered: AnsweredQuery) => void;
 }
 
-function createResolve(servers: readonly Server[], { timeoutMs, maxAttempts, recursive }: QueryLimits) {
+function createResolve(
+  servers: readonly Server[],
+  { timeoutMs, maxAttempts, recursive, onAnswer }: QueryLimits,
+) {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
     // A name that is too long cannot exist, and cannot be encoded.
     if (name.length > 253 || name.split(".").some((label) => label.length > 63)) {
@@ -124,6 +139,7 @@ function createResolve(servers: readonly Server[], { timeoutMs, maxAttempts, rec
           ({ name, code = "" }: NodeJS.ErrnoException) =>
             failed(FAILURES[name === "TimeoutError" ? name : code] ?? "unreachable"),
         );
+        onAnswer({ name, type, server: server.address, answer });
         if (answer.outcome !== "failed") return answer;
         if (answer.reason !== "timeout") tried.add(server);
         // The response of a server about the name is worth more than that another one is down.
@@ -270,7 +286,14 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
       READERS[type](("data" in answer ? answer.data : undefined) as never),
     ) as RecordData[T][];
     const direct = found.some((answer) => isSame(answer.name, name));
-    return { outcome: "found", records, ...(type === "A" || type === "AAAA" ? { direct } : {}), ttlSeconds };
+    const above = answers.find((answer) => answer.type === "DNAME");
+    return {
+      outcome: "found",
+      records,
+      ...(type === "A" || type === "AAAA" ? { direct } : {}),
+      ...(type === "CNAME" && above !== undefined ? { dname: normalizeName(above.name) } : {}),
+      ttlSeconds,
+    };
   }
   if (delegation.length > 0) return failed("not_authoritative");
   const outcome = rcode === "NXDOMAIN" ? "nxdomain" : "nodata";
@@ -301,6 +324,8 @@ const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = 
   CAA: ({ flags = 0, tag, value }: { flags?: number; tag: string; value: string }) => ({ flags, tag, value }),
   SOA: ({ mname }: { mname: string }) => normalizeName(mname),
   DS: ({ keyTag, algorithm }: { keyTag: number; algorithm: number }) => ({ keyTag, algorithm }),
+  TXT: (data: readonly Uint8Array[]) => Buffer.concat(data).toString(),
+  MX: ({ exchange }: { exchange: string }) => normalizeName(exchange),
 };
 
 const ttlOf = (answer: Answer) => ("ttl" in answer ? (answer.ttl ?? 0) : 0);

@@ -26,6 +26,7 @@ const UNREACHABLE = { outcome: "unreachable", found: "no TLS connection" } as co
 
 const SEEN = {
   missing: { verification: verification("pending_dns", "missing") },
+  disagreeing: { verification: verification("pending_dns", "disagreement") },
   unanswered: { verification: verification("unknown", "unknown", "unknown") },
   verified: { verification: verification("verified"), certificate: OTHER },
   unreachable: { verification: verification("verified"), certificate: UNREACHABLE },
@@ -49,6 +50,13 @@ const domainIn = (state: DomainState, attention?: AttentionReason): TrackedDomai
   ...(state === "pending_dns" ? {} : { verifiedAt: NOON }),
   ...(attention === undefined ? {} : { attention }),
 });
+
+test.each(["pending_dns", "verified", "live"] as const)(
+  "name servers that disagree leave a domain %s, because one of them is right",
+  (state) => {
+    expect(statesAfter(domainIn(state), "disagreeing")).toEqual([state]);
+  },
+);
 
 test("observeHosts reads only the certificates of hosts whose records point to the platform", async () => {
   const target = "platform.example.net";

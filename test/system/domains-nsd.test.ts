@@ -139,7 +139,9 @@ describe.skipIf(skipsBecause("verification against nsd", reason))("verification 
       "set a CNAME record in place of any other record of any.wild:",
     );
     const own = await verifyHost("address.example.com", { resolver, target: TARGET });
-    expect(own.reasons[0]?.fix).toContain("remove the A record of address, then add a CNAME record");
+    expect(own.reasons[0]?.fix).toContain(
+      "remove the A record of address (192.0.2.1), then add a CNAME record",
+    );
   });
 
   test("forbidding CAA records are reported with their name, two levels up or behind a CNAME", async () => {
@@ -173,7 +175,7 @@ describe.skipIf(skipsBecause("verification against nsd", reason))("verification 
   The record points to the wrong target.
     found     CNAME old.hosting.example.net
     expected  CNAME ${TARGET}
-    fix       At the DNS provider of example.com, change the value of the CNAME record wrong to ${TARGET}.
+    fix       At the DNS provider of example.com, change the value of the CNAME record wrong to ${TARGET}. DNS asks ns1.registry.example for example.com: if your provider's name servers are others, enter those at the registrar.
 `);
     expect(report).toContain("1 of 2 hosts verified.");
   });

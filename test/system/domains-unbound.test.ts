@@ -21,10 +21,11 @@ const SERVERS = {
   "ns-b.org": "127.0.0.12",
   "ns-c.org": "127.0.0.13",
   "ns-d.org": "127.0.0.14",
+  "ns1.parking.org": "127.0.0.13",
 };
-const head = (server: string) => `$TTL 60
-@ SOA ${server}. hostmaster.registry.org. 1 3600 600 86400 60
-@ NS ${server}.
+const head = (...servers: readonly string[]) => `$TTL 60
+@ SOA ${servers[0]}. hostmaster.registry.org. 1 3600 600 86400 60
+${servers.map((server) => `@ NS ${server}.`).join("\n")}
 `;
 
 /** The CAA sets of RFC 8659, 4: the label below shop.com that has it, its records, who is asked, and the reasons. */
@@ -72,6 +73,12 @@ const CAA_SETS: readonly (readonly [
   ["unknown-beside", ['0 future "x"', '0 issue "amazon.com"'], "amazon", ""],
   ["unknown-beside-other", ['0 future "amazon.com"', '0 issue "letsencrypt.org"'], "amazon", "caa_forbids"],
   ["reserved-bits", ['127 future ""'], "amazon", ""],
+  ["first-bit", ['1 foo "bar"'], "amazon", ""],
+  ["first-bit-honoured", ['1 foo "bar"'], "letsencrypt", "caa_unknown_critical"],
+  ["first-bit-of-others", ['1 foo "bar"'], "ca.example.org", "caa_unknown_critical"],
+  ["mail-protected", ['128 issuemail ";"', '0 issue "letsencrypt.org"'], "letsencrypt", ""],
+  ["logo-protected", ['1 issuevmc "digicert.com"', '0 issue "letsencrypt.org"'], "letsencrypt", ""],
+  ["mail-unknown", ['128 issuemail ";"', '0 issue "amazon.com"'], "amazon", "caa_unknown_critical"],
   ["limited", ['0 issue "letsencrypt.org; validationmethods=dns-01"'], "letsencrypt", ""],
   ["limited-other", ['0 issue "letsencrypt.org; validationmethods=dns-01"'], "amazon", "caa_forbids"],
   // Longer than a datagram, so that the answer is truncated.
@@ -96,8 +103,15 @@ bogus NS ns-b.org.
 broken NS ns-c.org.
 nameless NS ns-x.org.
 drift NS ns-b.org.
+two NS ns-b.org.
+two NS ns-c.org.
+parked NS ns1.parking.org.
+wild NS ns-b.org.
+alias NS ns-b.org.
 `,
   net: `${head("ns-a.org")}
+pool NS ns-b.org.
+pool NS ns-c.org.
 d-1.platform A 198.51.100.7
 old.host A 192.0.2.1
 `,
@@ -106,13 +120,53 @@ old.host A 192.0.2.1
     .join("\n")}
 `,
 };
+/** Zones whose name servers disagree: what each of them has. The target `t.pool.net` has more addresses than one shows. */
+const disagreeing = (two: string, pool: readonly string[]) => ({
+  "two.com": `${head("ns-b.org", "ns-c.org")}same CNAME ${TARGET}.\n${two}\n`,
+  "pool.net": `${head("ns-b.org", "ns-c.org")}${pool.map((last) => `t A 198.51.100.${last}`).join("\n")}\n`,
+});
 const PROVIDER = {
+  ...disagreeing(
+    `www CNAME ${TARGET}.
+wrong CNAME old.host.net.
+gone CNAME ${TARGET}.
+x.caa CNAME ${TARGET}.
+caa CAA 0 issue "amazon.com"
+_a.www CNAME _b.acm-validations.net.
+_a.same CNAME _b.acm-validations.net.`,
+    ["1", "2"],
+  ),
+  "wild.com": `${head("ns-b.org")}
+* CNAME old.host.net.
+_acme-challenge.shadow TXT "proof"
+mail MX 10 mx.host.net.
+mail TXT "v=spf1 -all"
+right CNAME ${TARGET}.
+_a.right CNAME _b.acm-validations.net.
+deep DNAME other.host.net.
+through DNAME platform.net.
+flat A 198.51.100.7
+half A 198.51.100.7
+half A 192.0.2.9
+both A 192.0.2.9
+both MX 10 mx.host.net.
+internal A 10.1.2.3
+`,
+  "alias.com": `${head("ns-b.org")}
+@ A 198.51.100.2
+@ A 198.51.100.4
+some A 198.51.100.2
+some A 192.0.2.9
+none A 192.0.2.9
+`,
   "shop.com": `${head("ns-b.org")}
 www CNAME ${TARGET}.
 *.many CNAME ${TARGET}.
 address A 192.0.2.1
 crowd A 198.51.100.7
 ${Array.from({ length: 120 }, (_, index) => `crowd A 192.0.2.${index}`).join("\n")}
+done.shop.com CNAME ${TARGET}.
+_a.done.shop.com CNAME _b.acm-validations.net.
 stale CNAME ${TARGET}.
 late CNAME ${TARGET}.
 was-address CNAME ${TARGET}.
@@ -152,6 +206,18 @@ right CNAME ${TARGET}.
 `,
 };
 const OTHER_PROVIDER = {
+  ...disagreeing(
+    `www A 192.0.2.1
+wrong A 192.0.2.1
+x.caa CNAME ${TARGET}.
+caa CAA 0 issue "letsencrypt.org"
+_a.www CNAME _b.acm-validations.net.`,
+    ["3", "4"],
+  ),
+  "parked.com": `${head("ns1.parking.org")}
+@ A 192.0.2.80
+* A 192.0.2.80
+`,
   "sub.shop.com": `${head("ns-c.org")}
 @ CAA 0 issue "letsencrypt.org"
 right CNAME ${TARGET}.
@@ -241,7 +307,7 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       ["a.many.shop.com", "shop.com", "a.many", "verified", []],
       ["missing.shop.com", "shop.com", "missing", "pending_dns", ["record_missing"]],
       ["address.shop.com", "shop.com", "address", "pending_dns", ["blocking_address"]],
-      ["crowd.shop.com", "shop.com", "crowd", "pending_dns", ["blocking_address"]],
+      ["crowd.shop.com", "shop.com", "crowd", "pending_dns", ["stray_address"]],
       ["right.sub.shop.com", "sub.shop.com", "right", "needs_attention", ["caa_forbids"]],
       ["www.sub.shop.com", "sub.shop.com", "www", "pending_dns", ["record_missing", "caa_forbids"]],
       ["sub.shop.com", "sub.shop.com", "@", "pending_dns", ["record_missing", "caa_forbids"]],
@@ -277,6 +343,177 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       expect(report.state).toBe(state);
       expect(codesOf(report)).toEqual(codes);
       expect(report.notes).toEqual([]);
+    });
+
+    const DISAGREE = ["name_servers_disagree"];
+    test.each<
+      [host: string, target: string, state: string, codes: readonly string[], found: string, fix: string]
+    >([
+      // One name server has the right record, the other one an address of the old host.
+      [
+        "www.two.com",
+        TARGET,
+        "pending_dns",
+        DISAGREE,
+        `ns-b.org: CNAME ${TARGET}; ns-c.org: A 192.0.2.1`,
+        "Find out why ns-c.org has another record",
+      ],
+      ["gone.two.com", TARGET, "pending_dns", DISAGREE, "ns-c.org: NXDOMAIN", "only those of one"],
+      [
+        "wrong.two.com",
+        TARGET,
+        "pending_dns",
+        ["wrong_target", ...DISAGREE],
+        "CNAME old.host.net",
+        "DNS asks ns-b.org, ns-c.org for two.com",
+      ],
+      ["same.two.com", TARGET, "verified", [], "", ""],
+      // The target shows two of four addresses at a time.
+      ["alias.com", "t.pool.net", "verified", [], "", ""],
+      [
+        "some.alias.com",
+        "t.pool.net",
+        "unknown",
+        ["target_varies"],
+        "A 192.0.2.9",
+        "Remove no address before you know",
+      ],
+      [
+        "none.alias.com",
+        "t.pool.net",
+        "pending_dns",
+        ["blocking_address"],
+        "A 192.0.2.9",
+        "Remove nothing before you know",
+      ],
+      // The registrar has parked the domain.
+      [
+        "www.parked.com",
+        TARGET,
+        "pending_dns",
+        ["blocking_address"],
+        "A 192.0.2.80",
+        "DNS asks ns1.parking.org for parked.com, which look like a registrar's parking",
+      ],
+      [
+        "parked.com",
+        TARGET,
+        "pending_dns",
+        ["wrong_target"],
+        "A 192.0.2.80",
+        "enter those at the registrar. Otherwise: ",
+      ],
+      // A name that exists only because of one below it has no record of the wildcard.
+      [
+        "shadow.wild.com",
+        TARGET,
+        "pending_dns",
+        ["record_missing"],
+        "although the name exists",
+        "add a CNAME record: name shadow",
+      ],
+      [
+        "any.wild.com",
+        TARGET,
+        "pending_dns",
+        ["wrong_target"],
+        "as for every name that matches",
+        "set a CNAME record in place",
+      ],
+      [
+        "mail.wild.com",
+        TARGET,
+        "pending_dns",
+        ["record_missing"],
+        "although the name exists",
+        "move its TXT and MX records to another name",
+      ],
+      ["both.wild.com", TARGET, "pending_dns", ["blocking_address"], "A 192.0.2.9", "move its MX records"],
+      [
+        "www.deep.wild.com",
+        TARGET,
+        "pending_dns",
+        ["wrong_target"],
+        "from the DNAME record of deep.wild.com",
+        "choose a host that is not below deep.wild.com",
+      ],
+      ["d-1.through.wild.com", TARGET, "verified", [], "", ""],
+      // The provider flattens the CNAME of a subdomain.
+      ["flat.wild.com", TARGET, "verified", [], "", ""],
+      [
+        "half.wild.com",
+        TARGET,
+        "pending_dns",
+        ["stray_address"],
+        "A 192.0.2.9",
+        "remove the A record of half (192.0.2.9).",
+      ],
+      [
+        "internal.wild.com",
+        TARGET,
+        "pending_dns",
+        ["blocking_address"],
+        "A 10.1.2.3 (private)",
+        "--resolver 1.1.1.1",
+      ],
+      [
+        "x.caa.two.com",
+        TARGET,
+        "needs_attention",
+        ["caa_forbids"],
+        'caa.two.com CAA 0 issue "letsencrypt.org"',
+        "add the record",
+      ],
+    ])(
+      "fifty checks of %s, which leads to %s, give %s with %j: %s, %s",
+      async (host, target, state, codes, found, fix) => {
+        const reports = await Promise.all(Array.from({ length: 50 }, () => verify(host, { target })));
+        const [report] = reports;
+        expect([report?.state, report && codesOf(report)]).toEqual([state, codes]);
+        expect(report?.reasons[0]?.found ?? "").toContain(found);
+        expect(report?.reasons[0]?.fix ?? "").toContain(fix);
+        expect(new Set(reports.map((each) => JSON.stringify(each)))).toHaveLength(1);
+      },
+    );
+
+    test.each<[host: string, target: string | undefined, codes: readonly string[], fix: string]>([
+      ["www.two.com", TARGET, ["name_servers_disagree"], "Find out why ns-c.org has"],
+      ["right.wild.com", TARGET, [], ""],
+      ["right.wild.com", undefined, ["target_unknown"], "validation record is set: wait until"],
+      ["www.shop.com", TARGET, ["validation_record"], "add a CNAME record: name _a.www, value _b.acm"],
+      [
+        "done.shop.com",
+        undefined,
+        ["target_unknown", "validation_record"],
+        "rename the CNAME record _a.done",
+      ],
+      [
+        "any.wild.com",
+        TARGET,
+        ["wrong_target", "validation_record"],
+        "It takes precedence over the wildcard record",
+      ],
+      ["same.two.com", TARGET, ["validation_record"], "Find out why ns-c.org has another record"],
+      [
+        "www.lame.com",
+        undefined,
+        ["target_unknown", "caa_unanswered", "zone_lame"],
+        "enter those at the registrar",
+      ],
+    ])("the validation record of %s, whose target is %s, gives %j: %s", async (host, target, codes, fix) => {
+      const validationRecord = { name: `_a.${host}`, value: "_b.acm-validations.net" };
+      const hosts = [{ host, role: "primary", validationRecord, ...(target && { target }) }] as const;
+      const [report] = await verifyHosts(hosts, { resolver });
+      expect(report && codesOf(report)).toEqual(codes);
+      expect(report?.state).toBe(codes.length === 0 ? "verified" : "pending_dns");
+      expect(report?.reasons.at(-1)?.fix ?? "").toContain(fix);
+    });
+
+    test("on one machine, a limit to a method that it does not have is a reason", async () => {
+      const authorities = [findAuthority("letsencrypt") ?? { name: "", issuers: [""] as const }];
+      const options = { resolver, target: TARGET, authorities, deployment: "machine" } as const;
+      const [report] = await verifyHosts([{ host: "x.limited.shop.com", role: "primary" }], options);
+      expect(report).toMatchObject({ state: "needs_attention", reasons: [{ code: "caa_method" }] });
     });
 
     test("the record to add is named with the zone and its name servers", async () => {

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from "commander";
 import * as z from "zod";
 import { mapBounded } from "../../core/concurrency.ts";
 import { InvalidInputError, type Issue, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { escapeControls } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import type { CertificateProbe } from "../../domains/observation.ts";
@@ -15,7 +16,12 @@ import {
   findAuthority,
 } from "../../domains/verification/caa.ts";
 import { formatReport, hostReportsJsonSchema } from "../../domains/verification/report.ts";
-import { type DnsResolver, memoizeResolver, normalizeName } from "../../domains/verification/resolver.ts";
+import {
+  type DnsResolver,
+  memoizeResolver,
+  normalizeName,
+  recordsIn,
+} from "../../domains/verification/resolver.ts";
 import {
   explainZone,
   findRecord,
@@ -25,7 +31,7 @@ import {
 } from "../../domains/verification/verify.ts";
 import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
-import { createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
+import { type AnsweredQuery, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
 import { readDomainsFile } from "../config-files.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
@@ -60,12 +66,15 @@ export function defineDomains(group: Command, context: CommandContext): void {
     });
 
   addCheckOptions(group.command("check"))
+    .option("--verbose", "print what was asked, and who answered")
     .description(
       "Queries live DNS and prints, per host, its state and every reason. Exits with 1 unless all are verified.",
     )
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const { hosts, knownZones, deployment } = await readHostsToCheck(context, file, flags);
-      const reports = await verifyHosts(hosts, { ...createVerification(flags, deployment), knownZones });
+      const onAnswer = flags.verbose === true ? { onAnswer: printTo(terminal) } : {};
+      const verification = createVerification(flags, deployment, onAnswer);
+      const reports = await verifyHosts(hosts, { ...verification, knownZones });
       const asJson = context.flags.json === true;
       await terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
       if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
@@ -135,8 +144,9 @@ export interface VerificationTools {
 export function createVerification(
   { resolver: server, authority: names, tlsPort }: VerificationFlags,
   deployment: Deployment,
+  options: DnsResolverOptions = {},
 ): VerificationTools {
-  const resolver = createResolver(server);
+  const resolver = createResolver(server, options);
   const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
   const [first = DEFAULT_AUTHORITY[deployment], ...others] = names ?? [];
   return {
@@ -144,6 +154,18 @@ export function createVerification(
     authorities: [readAuthority(first), ...others.map(readAuthority)],
     probe,
     deployment,
+  };
+}
+
+/** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
+function printTo({ log }: Pick<CommandContext["terminal"], "log">) {
+  return ({ name, type, server, answer }: AnsweredQuery) => {
+    const { outcome } = answer;
+    const records = recordsIn(answer).map((record) =>
+      typeof record === "string" ? record : JSON.stringify(record),
+    );
+    const said = outcome === "failed" ? answer.reason : outcome === "found" ? records.join(", ") : outcome;
+    log(escapeControls(`${type} ${name} @${server}: ${said}`));
   };
 }
 
@@ -187,6 +209,7 @@ function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Pro
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];
   readonly stack?: string;
+  readonly verbose?: boolean;
 }
 
 /** Reads the hosts to verify, with their targets. */

@@ -4,6 +4,7 @@ import { isInvalidInput } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
 import type { HostRole } from "../../domains/mapping.ts";
 import type { CertificateProbe } from "../../domains/observation.ts";
+import type { Deployment } from "../../domains/verification/advice.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import type { DnsResolver } from "../../domains/verification/resolver.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -18,6 +19,8 @@ export interface DomainsOptions {
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
   readonly probe: CertificateProbe;
+  /** @default "stack" */
+  readonly deployment?: Deployment;
   /** The zones of hosts, by host. They override the zones that DNS has. @default none */
   readonly zones?: ReadonlyMap<string, string>;
   /**

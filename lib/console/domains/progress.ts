@@ -41,7 +41,7 @@ const MAX_RECORD_WAIT_MS = 1_000;
 
 /** Creates the progress of hosts that nobody has verified yet: names are looked up only when asked. */
 export function createProgress(
-  { resolver, authorities, probe, intervalMs = INTERVAL_MS }: Omit<DomainsOptions, "source">,
+  { resolver, authorities, probe, deployment, intervalMs = INTERVAL_MS }: Omit<DomainsOptions, "source">,
   clock: Clock,
   knownZones: () => readonly string[],
 ): HostProgress {
@@ -55,6 +55,7 @@ export function createProgress(
       resolver,
       authorities,
       probe,
+      deployment,
       knownZones: knownZones(),
     });
     for (const observation of observations) {

@@ -1,6 +1,13 @@
 import { parseHostname } from "../hostname.ts";
 import { isWithin, locateInZone } from "../zone.ts";
-import { DNS_FAILURES, type HostCheckInput, type HostCheckResult, type Reason } from "./reasons.ts";
+import { checkEach, isSameResult } from "./find-zone.ts";
+import {
+  DNS_FAILURES,
+  type HostCheckInput,
+  type HostCheckResult,
+  type Reason,
+  type ReasonCode,
+} from "./reasons.ts";
 import {
   answersOnlyOwnZones,
   type CaaRecord,
@@ -11,27 +18,45 @@ import {
   recordsIn,
 } from "./resolver.ts";
 
-/** A certificate authority, with every issuer name that identifies it in CAA records. */
+/** A certificate authority, with every issuer name that identifies it in CAA records, and what it makes of others. */
 export interface CertificateAuthority {
   readonly name: string;
   readonly issuers: readonly [string, ...string[]];
+  /** The tags that it knows besides those of RFC 8659. Any other one forbids if it is critical. @default none */
+  readonly tags?: readonly string[];
+  /** The bits of the flags that make a record critical. @default 128, as in RFC 8659 */
+  readonly criticalBits?: number;
 }
 
+/** Software that counted the bits from the other end has set 1 for what should be 128. */
+const EITHER_END = 128 | 1;
 const SECTIGO_ISSUERS = ["sectigo.com", "usertrust.com", "trust-provider.com", "comodoca.com"] as const;
 
-/** The known certificate authorities, with the issuer names that their own documents list. */
+/** The known certificate authorities, with what their own documents list. */
 export const AUTHORITIES = {
+  // docs.aws.amazon.com/acm/latest/userguide/setup-caa.html
   amazon: { name: "Amazon", issuers: ["amazon.com", "amazontrust.com", "awstrust.com", "amazonaws.com"] },
-  letsencrypt: { name: "Let's Encrypt", issuers: ["letsencrypt.org"] },
+  // github.com/letsencrypt/boulder, va/caa.go
+  letsencrypt: {
+    name: "Let's Encrypt",
+    issuers: ["letsencrypt.org"],
+    tags: ["issuemail", "issuevmc"],
+    criticalBits: EITHER_END,
+  },
+  // pki.goog/faq
   google: { name: "Google Trust Services", issuers: ["pki.goog"] },
-  // ZeroSSL's certificates are issued by Sectigo.
+  // ZeroSSL's certificates are issued by Sectigo: sectigo.com/knowledge-base, "CAA".
   zerossl: { name: "ZeroSSL", issuers: SECTIGO_ISSUERS },
   sectigo: { name: "Sectigo", issuers: SECTIGO_ISSUERS },
+  // docs.digicert.com, "CAA resource record check"
   digicert: {
     name: "DigiCert",
     issuers: ["digicert.com", "symantec.com", "thawte.com", "geotrust.com", "rapidssl.com"],
   },
 } as const satisfies Record<string, CertificateAuthority>;
+
+/** What a server in front of one machine, such as Caddy, can do without an account at the DNS provider (RFC 8555, 8737). */
+export const MACHINE_METHODS = ["http-01", "tls-alpn-01"] as const;
 
 /** The name of a known authority, as the command line takes it. */
 export type AuthorityName = keyof typeof AUTHORITIES;
@@ -44,11 +69,14 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
   );
   if (found !== undefined) return found[1];
   const parsed = parseHostname(name);
-  return parsed.ok ? { name: parsed.hostname, issuers: [parsed.hostname] } : undefined;
+  // Of one that is not listed, nothing is assumed.
+  return parsed.ok
+    ? { name: parsed.hostname, issuers: [parsed.hostname], criticalBits: EITHER_END }
+    : undefined;
 }
 
 /** The reason why a set of CAA records does not permit an authority. */
-type CaaErrorCode = "not_listed" | "unknown_critical";
+export type CaaErrorCode = "not_listed" | "unknown_critical" | "method_not_listed";
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
 type CaaVerdict =
@@ -61,31 +89,50 @@ type CaaVerdict =
 
 /**
  * Evaluates the relevant set of CAA records (RFC 8659, 4). `issue` governs plain names; `issuewild`, if present,
- * governs wildcards instead. A set with neither restricts nothing. A critical record with an unknown tag forbids
- * everything. An empty or malformed value names no issuer.
+ * governs wildcards instead. A set with neither restricts nothing. A critical record with a tag that the authority does
+ * not know forbids everything. An empty or malformed value names no issuer. `methods` are the validation methods of
+ * which one has to be permitted; without them, a limit to others permits.
  */
 export function evaluateCaa(
   records: readonly CaaRecord[],
   authority: CertificateAuthority,
-  { wildcard = false }: { readonly wildcard?: boolean } = {},
+  {
+    wildcard = false,
+    methods,
+  }: { readonly wildcard?: boolean; readonly methods?: readonly string[] | undefined } = {},
 ): CaaVerdict {
   const tagged = (tag: string) => records.filter((record) => record.tag.toLowerCase() === tag);
-  if (records.some(({ flags, tag }) => (flags & CRITICAL) !== 0 && !KNOWN_TAGS.has(tag.toLowerCase()))) {
+  if (records.some((record) => isForbidding(record, authority)))
     return { ok: false, code: "unknown_critical" };
-  }
   const forWildcards = wildcard ? tagged("issuewild") : [];
   const governing = forWildcards.length > 0 ? forWildcards : tagged("issue");
   if (governing.length === 0) return { ok: true, limits: [] };
-  const limits = governing.flatMap(({ value }) => {
-    const { issuer, limits } = parseIssue(value);
-    return authority.issuers.includes(issuer) ? [limits.join("; ")] : [];
-  });
-  if (limits.length === 0) return { ok: false, code: "not_listed" };
+  const permitting = governing
+    .map(({ value }) => parseIssue(value))
+    .filter(({ issuer }) => authority.issuers.includes(issuer));
+  if (permitting.length === 0) return { ok: false, code: "not_listed" };
+  const usable = permitting.filter((record) => methods === undefined || permitsOneOf(methods, record.limits));
+  if (usable.length === 0) return { ok: false, code: "method_not_listed" };
+  const limits = usable.map((record) => record.limits.join("; "));
   return { ok: true, limits: limits.includes("") ? [] : limits };
 }
 
-const CRITICAL = 128;
-const KNOWN_TAGS = new Set(["issue", "issuewild", "iodef"]);
+/** The tags of RFC 8659. */
+const KNOWN_TAGS = ["issue", "issuewild", "iodef"];
+
+/** True for a critical record with a tag that the authority does not know. */
+function isForbidding(
+  { flags, tag }: CaaRecord,
+  { tags = [], criticalBits = 128 }: CertificateAuthority,
+): boolean {
+  return (flags & criticalBits) !== 0 && ![...KNOWN_TAGS, ...tags].includes(tag.toLowerCase());
+}
+
+function permitsOneOf(methods: readonly string[], limits: readonly string[]): boolean {
+  const [, permitted] =
+    limits.map((limit) => limit.split("=")).find(([name]) => /^validationmethods$/i.test(name ?? "")) ?? [];
+  return permitted === undefined || permitted.split(",").some((method) => methods.includes(method));
+}
 
 /** The parameters that authorities have to respect (RFC 8657). */
 const LIMITING_PARAMETERS = new Set(["accounturi", "validationmethods"]);
@@ -151,8 +198,20 @@ function formatCaa({ flags, tag, value }: CaaRecord): string {
   return `CAA ${flags} ${tag} ${JSON.stringify(value)}`;
 }
 
-/** Queries whether CAA records permit one of the authorities. The result has the reason if that is not known. */
+/**
+ * Queries whether CAA records permit one of the authorities. The result has the reason if that is not known. An authority
+ * asks the name servers of the zone, too, and may ask any of them: so one that forbids decides.
+ */
 export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+  const said = await checkEach(resolver, input.zone, (ask) => checkCaaAt(ask, input));
+  const strictest = said.find(({ result }) => result.reasons.length > 0) ?? said[0];
+  if (strictest === undefined) return checkCaaAt(resolver, input);
+  const { server, result } = strictest;
+  if (said.every((other) => isSameResult(result, other.result))) return result;
+  return { ...result, notes: [...(result.notes ?? []), `Only some name servers say so, such as ${server}.`] };
+}
+
+async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
   const { host, zone, authorities } = input;
   const lookup = await findCaa(resolver, host, zone);
   if (lookup.outcome === "none") return { reasons: [] };
@@ -171,7 +230,7 @@ export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Pr
   const { owner, records } = lookup;
   const verdicts = authorities.map((authority) => ({
     ...authority,
-    verdict: evaluateCaa(records, authority),
+    verdict: evaluateCaa(records, authority, input),
   }));
   const [first] = verdicts;
   if (first?.verdict.ok === false && verdicts.every(({ verdict }) => !verdict.ok)) {
@@ -186,47 +245,46 @@ export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Pr
   return { reasons: [], notes };
 }
 
-/** Explains why a set of CAA records forbids the authority, and which record to change. */
+/** Explains why a set of CAA records forbids the first authority, and which record to change. */
 function explainCaa(
-  input: HostCheckInput,
-  set: Extract<CaaLookup, { outcome: "found" }>,
-  code: CaaErrorCode,
+  { host, target, authorities: [authority], methods = [] }: HostCheckInput,
+  { owner, queried, records }: Extract<CaaLookup, { outcome: "found" }>,
+  error: CaaErrorCode,
 ): Reason {
-  const { owner, records } = set;
-  const common = {
-    host: input.host,
-    name: owner,
-    found: `${owner} ${records.map(formatCaa).join(", ")}`,
-    fix: describeCaaFix(input, set, code),
-  };
-  if (code === "not_listed") {
-    return { ...common, code: "caa_forbids", expected: `${owner} ${allowRecord(input)}` };
-  }
-  const expected = "no critical CAA record except issue, issuewild and iodef";
-  return { ...common, code: "caa_unknown_critical", expected };
-}
-
-function describeCaaFix(
-  input: HostCheckInput,
-  { owner, queried }: Extract<CaaLookup, { outcome: "found" }>,
-  code: CaaErrorCode,
-): string {
-  const { host, target } = input;
-  const allow = allowRecord(input);
-  if (owner === target) {
-    const change = code === "not_listed" ? `add ${allow}` : "remove the critical record";
-    return `These records belong to the platform. Ask its operator to ${change} at ${owner}.`;
-  }
-  if (owner !== queried && queried === host) {
-    return `${host} inherits these records through its CNAME. Point it to ${target} instead.`;
-  }
+  const issuer = authority?.issuers[0];
+  const allow = `CAA 0 issue "${issuer}"`;
+  const forbidding = records.filter((record) => authority !== undefined && isForbidding(record, authority));
+  const known = [...KNOWN_TAGS, ...(authority?.tags ?? [])].join(", ");
+  const byError: Record<CaaErrorCode, [code: ReasonCode, expected: string, change: string, suffix: string]> =
+    {
+      not_listed: [
+        "caa_forbids",
+        `${owner} ${allow}`,
+        `add the record ${allow}`,
+        "; keep the existing records",
+      ],
+      unknown_critical: [
+        "caa_unknown_critical",
+        `no critical CAA record except ${known}`,
+        // Other authorities may know the tag, and respect it with any flags.
+        `set the flags of ${forbidding.map(formatCaa).join(" and ")} to 0`,
+        "",
+      ],
+      method_not_listed: [
+        "caa_method",
+        `${owner} CAA 0 issue "${issuer}; validationmethods=${methods.join(",")}"`,
+        `permit ${methods.join(" or ")} in the record for ${issuer}`,
+        ", or let the server in front use a method that is permitted",
+      ],
+    };
+  const [code, expected, change, suffix] = byError[error];
   const where = owner === queried ? owner : `${owner}, the target of the CNAME at ${queried}`;
-  const provider = `At the DNS provider of ${locateInZone(owner).zone}`;
-  return code === "not_listed"
-    ? `${provider}, add the record ${allow} at ${where}; keep the existing records.`
-    : `${provider}, remove the critical record at ${where}, or set its flags to 0.`;
-}
-
-function allowRecord({ authorities: [authority] }: HostCheckInput): string {
-  return `CAA 0 issue "${authority?.issuers[0]}"`;
+  const fix =
+    owner === target
+      ? `These records belong to the platform. Ask its operator to ${change} at ${owner}.`
+      : owner !== queried && queried === host
+        ? `${host} inherits these records through its CNAME. Point it to ${target} instead.`
+        : `At the DNS provider of ${locateInZone(owner).zone}, ${change} at ${where}${suffix}.`;
+  const found = `${owner} ${records.map(formatCaa).join(", ")}`;
+  return { code, host, name: owner, found, expected, fix };
 }

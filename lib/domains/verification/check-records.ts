@@ -1,34 +1,54 @@
 import { isWithin } from "../zone.ts";
-import * as explain from "./explain-records.ts";
-import { askPresent, findDelegation, findLameServers, findZone } from "./find-zone.ts";
-import { findApexRecord, isProxyAddress } from "./providers.ts";
+import { type AddressComparison, explain } from "./explain-records.ts";
+import {
+  checkEach,
+  findDelegation,
+  findLameServers,
+  findNameServers,
+  findZone,
+  isSameResult,
+  type ServerResult,
+} from "./find-zone.ts";
+import { findApexRecord, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import type { HostCheckInput, HostCheckResult, Reason } from "./reasons.ts";
-import { answersOnlyOwnZones, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
+import {
+  answersOnlyOwnZones,
+  type DnsFailure,
+  type DnsResolver,
+  firstFailure,
+  followCnames,
+  recordsIn,
+} from "./resolver.ts";
 
 /**
  * Queries whether the records of a host point to the platform: both the resolver, which may have cached an old answer,
- * and the name servers of the zone, which decide.
+ * and each name server of the zone, which decide.
  */
-export async function checkRecords(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
-  const own = await askPresent(resolver, input.zone);
-  const [remembered, present] = await Promise.all([
+export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput): Promise<HostCheckResult> {
+  const nameServers = recordsIn<"NS">(await resolver(zoned.zone, "NS")).toSorted();
+  const input = { ...zoned, nameServers };
+  const [remembered, said] = await Promise.all([
     queryRecords(resolver, input),
-    own === undefined ? undefined : queryRecords(own, input),
+    checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),
   ]);
-  const isUnanswered = present?.reasons.some(({ code }) => code === "dns_unanswered") !== false;
-  if (isUnanswered || isSame(remembered, present)) return remembered;
+  const present = said[0]?.result;
+  if (present === undefined) return remembered;
+  if (!said.every(({ result }) => isSameResult(result, present))) return explainDisagreement(input, said);
+  if (isSameResult(remembered, present)) return remembered;
   if (present.reasons.length > 0) {
     // An apex shows only addresses, which can differ between two queries without any change.
     if (input.apex && remembered.reasons.length === 0) return remembered;
-    return { ...present, notes: [explain.outdatedNote(input, await secondsLeft(resolver, input))] };
+    return { ...present, notes: [explain(input).outdatedNote(await secondsLeft(resolver, input))] };
   }
-  return { reasons: [explain.outdated(input, remembered.reasons, await secondsLeft(resolver, input))] };
+  return { reasons: [explain(input).outdated(remembered.reasons, await secondsLeft(resolver, input))] };
 }
 
-function isSame(one: HostCheckResult, other: HostCheckResult): boolean {
-  const facts = ({ reasons }: HostCheckResult) =>
-    reasons.map(({ code, found }) => `${code} ${found}`).join("\n");
-  return facts(one) === facts(other);
+/** If every name server is wrong, what the first one has is to be corrected, too. */
+function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[]): HostCheckResult {
+  const isWrong = said.every(({ result }) => result.reasons.length > 0);
+  const first = isWrong ? (said[0]?.result.reasons ?? []) : [];
+  // The addresses of a wrong apex can come from a record that shows others each time.
+  return { reasons: isWrong && input.apex ? first : [...first, explain(input).disagreement(said)] };
 }
 
 /** The time for which the resolver still caches its answer about a host, in seconds. Undefined if it is not known. */
@@ -56,12 +76,14 @@ async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promi
     };
   }
   if (pointsTo !== undefined) {
-    const [mixed, wildcard] = await Promise.all([
+    const [mixed, wildcard, cname] = await Promise.all([
       checkMixedRecords(resolver, input),
-      matchesWildcard(resolver, input, [pointsTo]),
+      input.apex ? false : matchesWildcard(resolver, host, [pointsTo]),
+      resolver(host, "CNAME"),
     ]);
-    const wrong = explain.wrongCname(input, chain);
-    return { reasons: [...mixed, wildcard ? explain.wildcard(input, wrong) : wrong] };
+    const dname = cname.outcome === "found" ? cname.dname : undefined;
+    const wrong = explain(input).wrongCname(chain, dname);
+    return { reasons: [...mixed, wildcard && dname === undefined ? explain(input).wildcard(wrong) : wrong] };
   }
   if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
   if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
@@ -69,13 +91,10 @@ async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promi
   const [v4, v6, ns] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA"), resolver(host, "NS")]);
   // A host with its own name servers is a zone, whatever the public suffix list says, and cannot have a CNAME.
   const zone = { zone: host, label: "@", apex: true, apexRecord: findApexRecord(recordsIn(ns)) };
-  const located = ns.outcome === "found" ? { ...input, ...zone } : input;
+  const own = { ...input, ...zone, nameServers: recordsIn<"NS">(ns).toSorted() };
+  const located = ns.outcome === "found" ? own : input;
   const addresses = [...recordsIn(v4), ...recordsIn(v6)];
-  if (addresses.length > 0) {
-    return located.apex
-      ? compareAddresses(resolver, located, addresses)
-      : checkBlockingAddresses(resolver, located, addresses);
-  }
+  if (addresses.length > 0) return compareAddresses(resolver, located, addresses);
   const failure = firstFailure([v4, v6]);
   if (failure !== undefined) return explainFailure(resolver, located, failure);
   return checkMissing(resolver, located, "no such record, although the name exists");
@@ -87,16 +106,25 @@ async function checkMissing(
   found: string,
 ): Promise<HostCheckResult> {
   const { host, zone } = input;
-  const [completed, ns] = await Promise.all([
+  const [completed, ns, beside] = await Promise.all([
     // Providers append the zone to the name of a record, also to a full one.
     resolver(`${host}.${zone}`, "CNAME"),
     resolver(zone, "NS"),
+    findBeside(resolver, input),
   ]);
-  const missing = explain.missingRecord(input, found, {
-    completed: completed.outcome === "found",
-    nameServers: recordsIn<"NS">(ns),
-  });
-  return { reasons: ns.outcome === "nxdomain" ? [explain.zoneNotDelegated(input), missing] : [missing] };
+  // A wildcard record of the zone answers for that name, too.
+  const values = recordsIn<"CNAME">(completed);
+  const isCompleted = values.length > 0 && !(await matchesWildcard(resolver, `${host}.${zone}`, values));
+  const missing = explain(input).missing(found, isCompleted, beside);
+  return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
+}
+
+/** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */
+async function findBeside(resolver: DnsResolver, { host, apex }: HostCheckInput): Promise<readonly string[]> {
+  if (apex) return [];
+  const types = ["TXT", "MX"] as const;
+  const answers = await Promise.all(types.map((type) => resolver(host, type)));
+  return types.filter((_, index) => answers[index]?.outcome === "found");
 }
 
 /**
@@ -106,18 +134,18 @@ async function checkMissing(
 async function explainFailure(
   resolver: DnsResolver,
   input: HostCheckInput,
-  failure: Parameters<typeof explain.unanswered>[2],
+  failure: DnsFailure,
 ): Promise<HostCheckResult> {
   const { host, zone } = input;
   if (failure === "servfail") {
     const parent = zone.slice(zone.indexOf(".") + 1);
     const [own, above] = await Promise.all([resolver(zone, "NS"), resolver(parent, "NS")]);
-    if (own.outcome === "nxdomain") return { reasons: [explain.zoneNotDelegated(input)] };
+    if (own.outcome === "nxdomain") return { reasons: [explain(input).zoneNotDelegated()] };
     if (own.outcome === "failed" && own.reason === "servfail" && above.outcome !== "failed") {
       return { reasons: [await explainLameZone(resolver, input, parent)] };
     }
   }
-  return { reasons: [explain.unanswered(input, host, failure)] };
+  return { reasons: [explain(input).unanswered(host, failure)] };
 }
 
 async function explainLameZone(
@@ -131,50 +159,97 @@ async function explainLameZone(
     resolver(input.zone, "DS"),
   ]);
   const failing = await findLameServers(resolver, input.zone, nameServers);
-  return explain.lameZone(input, { parent, nameServers, failing, signed: ds.outcome === "found" });
+  return explain(input).lameZone({ parent, nameServers, failing, signed: ds.outcome === "found" });
 }
 
-async function checkBlockingAddresses(
-  resolver: DnsResolver,
-  input: HostCheckInput,
-  addresses: readonly string[],
-): Promise<HostCheckResult> {
-  const proxied = addresses.some(isProxyAddress);
-  const reason = proxied ? explain.proxied(input, addresses) : explain.blockingAddresses(input, addresses);
-  const wildcard = await matchesWildcard(resolver, input, addresses);
-  return { reasons: [wildcard ? explain.wildcard(input, reason) : reason] };
-}
-
-/** DNS forbids addresses beside a CNAME, but the name servers of a zone can disagree while it is being moved. */
+/**
+ * DNS forbids other records beside a CNAME, but not every name server respects that. The platform's own addresses are
+ * those of a provider that flattens the CNAME.
+ */
 async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): Promise<readonly Reason[]> {
-  const answers = await Promise.all([resolver(input.host, "A"), resolver(input.host, "AAAA")]);
+  const [beside, ...answers] = await Promise.all([
+    findBeside(resolver, input),
+    resolver(input.host, "A"),
+    resolver(input.host, "AAAA"),
+  ]);
   const own = answers.flatMap((answer) =>
     answer.outcome === "found" && answer.direct === true ? answer.records : [],
   );
-  return own.length === 0 ? [] : [explain.mixedRecords(input, own)];
+  const { strays, varies } = await compareWithTarget(resolver, input, own);
+  const mixed = varies ? [] : strays;
+  return mixed.length === 0 && beside.length === 0 ? [] : [explain(input).mixedRecords(mixed, beside)];
 }
 
-/** An apex returns only addresses, so they are compared with the platform's at the same time. */
+/** An apex, and a subdomain whose CNAME is flattened, returns only addresses, so they are compared with the platform's. */
 async function compareAddresses(
   resolver: DnsResolver,
   input: HostCheckInput,
   addresses: readonly string[],
 ): Promise<HostCheckResult> {
-  const { target } = input;
-  const answers = await Promise.all([resolver(target, "A"), resolver(target, "AAAA")]);
-  const expected = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
-  const strays = addresses.filter((address) => !expected.includes(address));
-  if (strays.length === 0) return { reasons: [], found: explain.describeApexAddresses(input, addresses) };
-  const failure = firstFailure(answers);
-  if (failure !== undefined) return { reasons: [explain.unanswered(input, target, failure)] };
-  if (expected.length === 0) {
-    return { reasons: [explain.missingTarget(input, `${target} has no A or AAAA record`)] };
+  const { host, target, apex } = input;
+  const compared = await compareWithTarget(resolver, input, addresses);
+  const { strays, expected, failure } = compared;
+  if (strays.length === 0) return { reasons: [], found: explain(input).describeAddresses(addresses) };
+  const own = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
+  if (failure !== undefined && !own) return { reasons: [explain(input).unanswered(target, failure)] };
+  if (apex && expected.length === 0 && failure === undefined) {
+    return { reasons: [explain(input).missingTarget(`${target} has no A or AAAA record`)] };
   }
-  if (strays.length < addresses.length) {
-    return { reasons: [explain.strayAddresses(input, strays, expected)] };
+  if (strays.length < addresses.length) return { reasons: [explain(input).strayAddresses(compared)] };
+  const [beside, wildcard] = await Promise.all([
+    findBeside(resolver, input),
+    apex ? false : matchesWildcard(resolver, host, strays),
+  ]);
+  const wrong = explain(input).wrongAddresses(compared, beside);
+  return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
+}
+
+/** The most answers of a target that are compared. */
+const MAX_TARGET_ANSWERS = 5;
+
+/**
+ * Compares addresses with those of the target. Behind one name there can be more than an answer shows, so its name
+ * servers are asked in turn, until every address was seen, or as long as their answers differ.
+ */
+async function compareWithTarget(
+  resolver: DnsResolver,
+  { target }: HostCheckInput,
+  addresses: readonly string[],
+): Promise<AddressComparison> {
+  if (addresses.length === 0) return { strays: [], expected: [], varies: false };
+  const { last } = await followCnames(resolver, target);
+  const seen = new Set<string>();
+  let failure: DnsFailure | undefined;
+  let previous: string | undefined;
+  let varies = false;
+  const strays = () => addresses.filter((address) => !seen.has(address));
+  const ask = async (from: DnsResolver) => {
+    const answers = await Promise.all([from(last, "A"), from(last, "AAAA")]);
+    const found = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer)).toSorted();
+    for (const address of found) seen.add(address);
+    const failed = firstFailure(answers);
+    failure ??= failed;
+    if (failed !== undefined && found.length === 0) return;
+    varies ||= previous !== undefined && previous !== found.join();
+    previous = found.join();
+  };
+  await ask(resolver);
+  if (strays().length > 0) {
+    const { fresh = resolver } = resolver;
+    const servers = await findNameServers(fresh, (await findZone(resolver, last)).zone);
+    const sources = servers.length === 0 ? [fresh] : servers.map((server) => server.ask);
+    for (let asked = 0; asked < MAX_TARGET_ANSWERS - 1 && strays().length > 0; asked++) {
+      if (asked >= sources.length && !varies) break;
+      await ask(sources[asked % sources.length] ?? fresh);
+    }
   }
-  const proxied = strays.some(isProxyAddress);
-  return { reasons: [explain.wrongAddresses(input, strays, expected, proxied)] };
+  const expected = [...seen];
+  return {
+    strays: strays(),
+    expected,
+    varies,
+    ...(expected.length > 0 || failure === undefined ? {} : { failure }),
+  };
 }
 
 /**
@@ -185,9 +260,11 @@ async function checkTarget(
   resolver: DnsResolver,
   input: HostCheckInput,
 ): Promise<{ readonly reasons: readonly Reason[]; readonly unchecked?: string }> {
+  // The target of a validation record has no address.
+  if (input.isValidation === true) return { reasons: [] };
   const { names, last, end, failure } = await followCnames(resolver, input.target);
   const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
-  const missing = (reason: string) => ({ reasons: [explain.missingTarget(input, found + reason)] });
+  const missing = (reason: string) => ({ reasons: [explain(input).missingTarget(found + reason)] });
   if (end === "nxdomain") return missing(`NXDOMAIN: ${last} does not exist`);
   if (end === "loop") return missing("the records form a loop");
   const answers = end === "failed" ? [] : await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
@@ -202,7 +279,7 @@ async function checkTarget(
       unchecked: `${last} was not checked: this name server refuses names outside its zones`,
     };
   }
-  return { reasons: [explain.unanswered(input, last, failed)] };
+  return { reasons: [explain(input).unanswered(last, failed)] };
 }
 
 /** A label that no zone has: it is answered only by a wildcard record. */
@@ -211,11 +288,10 @@ const PROBE_LABEL = "store-orders-wildcard-probe";
 /** True if other names below the same parent have the same records: they come from a wildcard record. */
 async function matchesWildcard(
   resolver: DnsResolver,
-  { host, apex }: HostCheckInput,
+  name: string,
   values: readonly string[],
 ): Promise<boolean> {
-  if (apex) return false;
-  const sibling = `${PROBE_LABEL}${host.slice(host.indexOf("."))}`;
+  const sibling = `${PROBE_LABEL}${name.slice(name.indexOf("."))}`;
   const answers = await Promise.all([
     resolver(sibling, "CNAME"),
     resolver(sibling, "A"),

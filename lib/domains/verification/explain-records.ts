@@ -2,143 +2,21 @@
 import { formatDuration } from "../../core/text.ts";
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
-import type { ApexRecord } from "./providers.ts";
+import type { ServerResult } from "./find-zone.ts";
+import { type ApexRecord, isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import { DNS_FAILURES, type HostCheckInput, type Reason, type ReasonCode } from "./reasons.ts";
 import type { CnameChain, DnsFailure } from "./resolver.ts";
 
-/** The host has no record. `completed`: its full name was completed with the zone, as many providers do. */
-export function missingRecord(
-  input: HostCheckInput,
-  found: string,
-  { completed, nameServers }: { readonly completed: boolean; readonly nameServers: readonly string[] },
-): Reason {
-  const { host, zone, label } = input;
-  const rename = `At the DNS provider of ${zone}, rename the CNAME record ${host}.${zone} to ${label}: the provider appends the zone to the name.`;
-  const servers = nameServers.join(", ");
-  const delegation =
-    servers === ""
-      ? ""
-      : ` DNS asks ${servers} for ${zone}: if your provider's name servers are others, ${enterNameServers(input)}.`;
-  const fix = `${completed ? rename : describeRecordToAdd(input)}${delegation}`;
-  return createReason(input, "record_missing", found, fix);
-}
-
-/** The delegation is a matter of the registrar, or of the zone above. */
-function enterNameServers({ zone }: HostCheckInput): string {
-  return registrableDomainOf(zone) === zone
-    ? "enter those at the registrar"
-    : `set those as the NS records of ${zone} in the zone above`;
-}
-
-/** The zone's own name servers have the right record, the resolver has an old answer. */
-export function outdated(
-  input: HostCheckInput,
-  reasons: readonly Reason[],
-  secondsLeft: number | undefined,
-): Reason {
-  const found = `${reasons[0]?.found}; the name servers of ${input.zone} have the record`;
-  const fix = `Nothing is left to do at the DNS provider. ${describeMemory(secondsLeft)}.`;
-  return createReason(input, "answer_outdated", found, fix);
-}
-
-/** The zone's own name servers have another answer than the resolver. */
-export function outdatedNote({ zone }: HostCheckInput, secondsLeft: number | undefined): string {
-  return `This is what the name servers of ${zone} answer now. ${describeMemory(secondsLeft)}.`;
-}
-
-function describeMemory(secondsLeft: number | undefined): string {
-  const time =
-    secondsLeft === undefined ? "for a while" : `for another ${formatDuration(secondsLeft * 1000)}`;
-  return `Your resolver remembers the old answer ${time}`;
-}
-
-/** The host has a CNAME with another target. Many providers complete a value without a trailing dot. */
-export function wrongCname(input: HostCheckInput, { names, end }: CnameChain): Reason {
-  const { zone, label, target } = input;
-  const hint =
-    names[1] === `${target}.${zone}` ? " End it with a dot: the provider has appended the zone." : "";
-  const fix = `At the DNS provider of ${zone}, change the value of the CNAME record ${label} to ${target}.${hint}`;
-  const found = `CNAME ${names.slice(1).join(" → ")}`;
-  return createReason(input, end === "loop" ? "cname_loop" : "wrong_target", found, fix);
-}
-
-/** The host has addresses, so that it cannot have the CNAME that it needs. */
-export function blockingAddresses(input: HostCheckInput, addresses: readonly string[]): Reason {
-  const { zone, label, target } = input;
-  const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(addresses)} of ${label}, then add a CNAME record: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
-  return createReason(input, "blocking_address", formatAddresses(addresses), fix);
-}
-
-/** The host has addresses beside its CNAME: some visitors reach them. */
-export function mixedRecords(input: HostCheckInput, addresses: readonly string[]): Reason {
-  const { zone, label } = input;
-  const found = `${formatAddresses(addresses)}, beside a CNAME`;
-  const fix = `At the DNS provider of ${zone}, remove the ${formatTypes(addresses)} of ${label} and keep the CNAME record. If there is none, another name server of ${zone} has it: let the registrar list only the name servers of one provider.`;
-  return createReason(input, "blocking_address", found, fix);
-}
-
-/** The host's record is proxied by Cloudflare. */
-export function proxied(input: HostCheckInput, addresses: readonly string[]): Reason {
-  const { label, target } = input;
-  const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
-  return createReason(input, "proxied", `${formatAddresses(addresses)} (Cloudflare's proxy)`, fix);
-}
-
-/** An apex has addresses besides those of the platform. */
-export function strayAddresses(
-  input: HostCheckInput,
-  strays: readonly string[],
-  expected: readonly string[],
-): Reason {
-  const fix = `At the DNS provider of ${input.zone}, remove the ${formatTypes(strays)} for ${strays.join(", ")}.`;
-  const reason = createReason(input, "stray_address", formatAddresses(strays), fix);
-  return { ...reason, expected: `${reason.expected} (${expected.join(", ")})` };
-}
-
-/** An apex has none of the platform's addresses. */
-export function wrongAddresses(
-  input: HostCheckInput,
-  addresses: readonly string[],
-  expected: readonly string[],
-  isProxied: boolean,
-): Reason {
-  const fix = `Remove the address records of ${input.host}. ${describeRecordToAdd(input)}`;
-  const reason = isProxied
-    ? proxied(input, addresses)
-    : createReason(input, "wrong_target", formatAddresses(addresses), fix);
-  return { ...reason, expected: `${reason.expected} (${expected.join(", ")})` };
-}
-
-/** A wrong record comes from a wildcard record, so there may be none of the host itself to change or remove. */
-export function wildcard({ zone, label, target }: HostCheckInput, reason: Reason): Reason {
-  return {
-    ...reason,
-    found: `${reason.found}, as for every name that matches a wildcard record`,
-    fix: `At the DNS provider of ${zone}, set a CNAME record in place of any other record of ${label}: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}. It takes precedence over the wildcard record, which can stay.`,
-  };
-}
-
-/** The platform has not assigned a target. The record can be set only afterwards. */
-export function unknownTarget(input: HostCheckInput): Reason {
-  const fix =
-    "Set the certificate's validation record from the stack's outputs, wait until it has been issued, and deploy again.";
-  return createReason(input, "target_unknown", "no target, because the certificate has not been issued", fix);
-}
-
-/** The target has no address. */
-export function missingTarget(input: HostCheckInput, found: string): Reason {
-  const { host, zone, target, label } = input;
-  const fix = `Check that ${target} is the present target of ${host}. If its deployment was removed, remove the record ${label} at the DNS provider of ${zone}, or others can take over the host.`;
-  const reason = createReason(input, "target_missing", found, fix);
-  return { ...reason, name: target, expected: `an A or AAAA record for ${target}` };
-}
-
-/** The zone does not exist in DNS. */
-export function zoneNotDelegated(input: HostCheckInput): Reason {
-  const { zone } = input;
-  const fix = `Check that ${zone} is registered and has not expired, and enter its DNS provider's name servers at the registrar.`;
-  const reason = createReason(input, "zone_not_delegated", `NXDOMAIN: ${zone} does not exist in DNS`, fix);
-  return { ...reason, name: zone, expected: `name servers for ${zone}` };
+/** Addresses of a host, compared with those of the target. */
+export interface AddressComparison {
+  /** The addresses of the host that the target was not seen to have. */
+  readonly strays: readonly string[];
+  /** All that the target was seen to have. */
+  readonly expected: readonly string[];
+  /** True if the answers of the target differ, so that it may have more addresses than were seen. */
+  readonly varies: boolean;
+  /** The reason why none was seen. */
+  readonly failure?: DnsFailure | undefined;
 }
 
 /** The delegation of a zone whose name servers fail. */
@@ -152,36 +30,201 @@ export interface LameDelegation {
   readonly signed: boolean;
 }
 
-/** The name servers of the zone fail, while those of its parent answer. */
-export function lameZone(
-  input: HostCheckInput,
-  { parent, nameServers, failing, signed }: LameDelegation,
-): Reason {
-  const { zone } = input;
-  const found = [`SERVFAIL for ${zone}, while ${parent} answers`, ...failing].join("; ");
-  const servers = nameServers.length === 0 ? "" : ` to ${nameServers.join(", ")}`;
-  const dnssec = !signed
-    ? ""
-    : failing.length === 0 && nameServers.length > 0
-      ? ` The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`
-      : ` The parent has DS records of ${zone} (DNSSEC): they must match its keys.`;
-  const fix = `DNS delegates ${zone}${servers}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers(input)}.${dnssec}`;
-  const reason = createReason(input, "zone_lame", found, fix);
-  return { ...reason, name: zone, expected: `an answer from the name servers of ${zone}` };
+/** Explains what is wrong with a host. `beside` are the types of other records of its name. */
+export function explain(input: HostCheckInput) {
+  const { host, zone, label, target, apex, apexRecord, nameServers = [] } = input;
+  const provider = `At the DNS provider of ${zone}`;
+  const record = `name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}`;
+  // The delegation is a matter of the registrar, or of the zone above.
+  const enterNameServers =
+    registrableDomainOf(zone) === zone
+      ? "enter those at the registrar"
+      : `set those as the NS records of ${zone} in the zone above`;
+  const isParked = nameServers.some(isParkingServer);
+  const looks = isParked ? ", which look like a registrar's parking" : "";
+  // Whoever has set the right record, but at another provider, has to change the delegation and no record.
+  const delegation =
+    nameServers.length === 0
+      ? ""
+      : `DNS asks ${nameServers.join(", ")} for ${zone}${looks}: if your provider's name servers are others, ${enterNameServers}.`;
+  const { type = "ALIAS, ANAME or flattened CNAME" } = apexRecord ?? {};
+  const flattened = type === "CNAME" ? `, flattened by ${apexRecord?.provider}` : "";
+  const right = apex ? `${type} ${target}${flattened}` : `CNAME ${target}`;
+
+  function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
+    const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
+    const parts = isParked && about !== "" ? [about, `Otherwise: ${fix}`] : [fix, about];
+    return { code, host, name, found, expected, fix: parts.filter(Boolean).join(" ") };
+  }
+
+  /** Names each address: beside it, the same name can have one that is right. */
+  function remove(addresses: readonly string[]): string {
+    const types = [...new Set(addresses.map(typeOf))].join(" and ");
+    const records = addresses.length === 1 ? "record" : "records";
+    return `${provider}, remove the ${types} ${records} of ${label} (${addresses.join(", ")})`;
+  }
+
+  /** A CNAME allows no other record beside it, also none that proves the ownership of the name or receives its mail. */
+  function move(beside: readonly string[]): string {
+    if (beside.length === 0) return "";
+    return ` A CNAME allows no other record of ${label}: move its ${beside.join(" and ")} records to another name.`;
+  }
+
+  return {
+    /** `isCompleted`: the full name of the record was completed with the zone, as many providers do. */
+    missing(found: string, isCompleted: boolean, beside: readonly string[]): Reason {
+      const fix = isCompleted
+        ? `rename the CNAME record ${host}.${zone} to ${label}: the provider appends the zone to the name.`
+        : `add ${describeType(input)}: ${record}.`;
+      return reason("record_missing", found, `${provider}, ${fix}${move(beside)}`);
+    },
+
+    /** The zone's own name servers have the right record, the resolver has an old answer. */
+    outdated: (reasons: readonly Reason[], secondsLeft: number | undefined): Reason =>
+      reason(
+        "answer_outdated",
+        `${reasons[0]?.found}; the name servers of ${zone} have the record`,
+        `Nothing is left to do at the DNS provider. ${describeMemory(secondsLeft)}.`,
+      ),
+
+    /** The zone's own name servers have another answer than the resolver. */
+    outdatedNote: (secondsLeft: number | undefined): string =>
+      `This is what the name servers of ${zone} answer now. ${describeMemory(secondsLeft)}.`,
+
+    /** The name servers of the zone have different records. */
+    disagreement(said: readonly ServerResult[]): Reason {
+      const found = said.map(
+        ({ server, result }) =>
+          `${server}: ${result.found ?? result.reasons.map((each) => each.found).join("; ")}`,
+      );
+      const wrong = said.filter(({ result }) => result.reasons.length > 0).map(({ server }) => server);
+      const fix = `Visitors get either. Find out why ${wrong.join(", ")} ${wrong.length === 1 ? "has" : "have"} another record: if they belong to another provider than the others, let the registrar list only those of one; otherwise wait until the provider has updated all of them.`;
+      const expected = `${right} at each name server of ${zone}`;
+      return reason("name_servers_disagree", found.join("; "), fix, expected);
+    },
+
+    /** Many providers complete a value without a trailing dot. `dname` is the owner of the DNAME record that it is from. */
+    wrongCname({ names, end }: CnameChain, dname: string | undefined): Reason {
+      const code = end === "loop" ? "cname_loop" : "wrong_target";
+      const found = `CNAME ${names.slice(1).join(" → ")}`;
+      if (dname !== undefined) {
+        const fix = `The DNAME record of ${dname} redirects every name below it, so ${host} has no record of its own. ${provider}, set records of single names in its place, or choose a host that is not below ${dname}.`;
+        return reason(code, `${found}, from the DNAME record of ${dname}`, fix);
+      }
+      const isCompleted = names[1] === `${target}.${zone}`;
+      const hint = isCompleted ? " End it with a dot: the provider has appended the zone." : "";
+      return reason(
+        code,
+        found,
+        `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`,
+      );
+    },
+
+    /** The host has other records beside its CNAME: some visitors reach them. */
+    mixedRecords(addresses: readonly string[], beside: readonly string[]): Reason {
+      const found = [formatAddresses(addresses), ...beside.map((each) => `${each} records`)].filter(Boolean);
+      const first = addresses.length === 0 ? "" : `${remove(addresses)} and keep the CNAME record.`;
+      const fix = `${first}${move(beside)}`.trim();
+      return reason("blocking_address", `${found.join(", ")}, beside a CNAME`, fix);
+    },
+
+    /** Some addresses of the host are the platform's, others are not, or not known to be. */
+    strayAddresses({ strays, expected, varies }: AddressComparison): Reason {
+      const fix = varies
+        ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
+        : `${remove(strays)}.`;
+      const code = varies ? "target_varies" : "stray_address";
+      return reason(code, formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
+    },
+
+    /** The host has none of the platform's addresses, at a subdomain in place of the CNAME that it needs. */
+    wrongAddresses({ strays, expected, varies }: AddressComparison, beside: readonly string[]): Reason {
+      const code = apex ? "wrong_target" : "blocking_address";
+      const found = formatAddresses(strays);
+      const wanted = apex && expected.length > 0 ? `${right} (${expected.join(", ")})` : right;
+      if (strays.some(isPrivateAddress)) {
+        const fix =
+          "An internal DNS server answers, which visitors do not ask. Check again with a public one, such as --resolver 1.1.1.1.";
+        return reason(code, `${found} (private)`, fix, wanted);
+      }
+      if (strays.some(isProxyAddress)) {
+        const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
+        return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
+      }
+      const fix = varies
+        ? `${provider}, check that the value of the record ${label} is ${target}. Remove nothing before you know.`
+        : `${remove(strays)}, then add ${describeType(input)}: ${record}.${move(beside)}`;
+      return reason(code, found, fix, wanted);
+    },
+
+    /** A wrong record comes from a wildcard record, so there may be none of the host itself to change or remove. */
+    wildcard: ({ code, found }: Reason): Reason =>
+      reason(
+        code,
+        `${found}, as for every name that matches a wildcard record`,
+        `${provider}, set a CNAME record in place of any other record of ${label}: ${record}. It takes precedence over the wildcard record, which can stay.`,
+      ),
+
+    /** The platform has not assigned a target. The record can be set only afterwards. */
+    unknownTarget(isValidated: boolean): Reason {
+      const fix = isValidated
+        ? "The certificate's validation record is set: wait until it has been issued, and deploy again."
+        : "Set the certificate's validation record from the stack's outputs, wait until it has been issued, and deploy again.";
+      return reason("target_unknown", "no target, because the certificate has not been issued", fix);
+    },
+
+    /** The target has no address. */
+    missingTarget(found: string): Reason {
+      const fix = `Check that ${target} is the present target of ${host}. If its deployment was removed, remove the record ${label} at the DNS provider of ${zone}, or others can take over the host.`;
+      return reason("target_missing", found, fix, `an A or AAAA record for ${target}`, target);
+    },
+
+    /** The zone does not exist in DNS. */
+    zoneNotDelegated(): Reason {
+      const found = `NXDOMAIN: ${zone} does not exist in DNS`;
+      const fix = `Check that ${zone} is registered and has not expired, and enter its DNS provider's name servers at the registrar.`;
+      return reason("zone_not_delegated", found, fix, `name servers for ${zone}`, zone);
+    },
+
+    /** The name servers of the zone fail, while those of its parent answer. */
+    lameZone({ parent, nameServers: delegated, failing, signed }: LameDelegation): Reason {
+      const found = [`SERVFAIL for ${zone}, while ${parent} answers`, ...failing].join("; ");
+      const servers = delegated.length === 0 ? "" : ` to ${delegated.join(", ")}`;
+      const dnssec = !signed
+        ? ""
+        : failing.length === 0 && delegated.length > 0
+          ? ` The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`
+          : ` The parent has DS records of ${zone} (DNSSEC): they must match its keys.`;
+      const fix = `DNS delegates ${zone}${servers}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers}.${dnssec}`;
+      return reason("zone_lame", found, fix, `an answer from the name servers of ${zone}`, zone);
+    },
+
+    /** A lookup failed. It says nothing about the domain, so the state is unknown. */
+    unanswered(name: string, failure: DnsFailure): Reason {
+      const fix = `Retry, or use another resolver. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
+      return reason("dns_unanswered", `${name}: ${DNS_FAILURES[failure]}`, fix, right, name);
+    },
+
+    /** The addresses of a host that are the platform's, and the record that they come from. */
+    describeAddresses: (addresses: readonly string[]): string =>
+      `${formatAddresses(addresses)}, the addresses of ${target} (${formatApexRecord(apex ? apexRecord : undefined)})`,
+  };
 }
 
-/** A lookup failed. It says nothing about the domain, so the state is unknown. */
-export function unanswered(input: HostCheckInput, name: string, failure: DnsFailure): Reason {
-  const fix = `Retry, or use another resolver. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
-  return { ...createReason(input, "dns_unanswered", `${name}: ${DNS_FAILURES[failure]}`, fix), name };
-}
+/** The reasons of a record that is missing or wrong: it may be right at another provider. */
+const OF_WRONG_RECORDS: ReadonlySet<ReasonCode> = new Set([
+  "cname_loop",
+  "blocking_address",
+  "stray_address",
+  "proxied",
+  "wrong_target",
+  "record_missing",
+]);
 
-/** The addresses at an apex that are the platform's, and the record that they come from. */
-export function describeApexAddresses(
-  { target, apexRecord }: HostCheckInput,
-  addresses: readonly string[],
-): string {
-  return `${formatAddresses(addresses)}, the addresses of ${target} (${formatApexRecord(apexRecord)})`;
+function describeMemory(secondsLeft: number | undefined): string {
+  const time =
+    secondsLeft === undefined ? "for a while" : `for another ${formatDuration(secondsLeft * 1000)}`;
+  return `Your resolver remembers the old answer ${time}`;
 }
 
 function formatApexRecord(record: ApexRecord | undefined): string {
@@ -189,20 +232,8 @@ function formatApexRecord(record: ApexRecord | undefined): string {
   return `${record.type === "CNAME" ? "flattened CNAME" : record.type} at ${record.provider}`;
 }
 
-function createReason(input: HostCheckInput, code: ReasonCode, found: string, fix: string): Reason {
-  const { host, target, apex, apexRecord } = input;
-  const { type = "ALIAS, ANAME or flattened CNAME", provider = "" } = apexRecord ?? {};
-  const flattened = type === "CNAME" ? `, flattened by ${provider}` : "";
-  const expected = apex ? `${type} ${target}${flattened}` : `CNAME ${target}`;
-  return { code, host, name: host, found, expected, fix };
-}
-
-function describeRecordToAdd({ zone, label, target, apex, apexRecord }: HostCheckInput): string {
-  const type = apex ? describeApexRecord(apexRecord) : "a CNAME record";
-  return `At the DNS provider of ${zone}, add ${type}: name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}.`;
-}
-
-function describeApexRecord(record: ApexRecord | undefined): string {
+function describeType({ apex, apexRecord: record }: HostCheckInput): string {
+  if (!apex) return "a CNAME record";
   if (record === undefined) return "an ALIAS or ANAME record (or a CNAME that the provider flattens)";
   return record.type === "CNAME"
     ? `a CNAME record, which ${record.provider} flattens`
@@ -215,11 +246,6 @@ function formatAddresses(addresses: readonly string[]): string {
     .map((address) => `${typeOf(address)} ${address}`)
     .toSorted()
     .join(", ");
-}
-
-function formatTypes(addresses: readonly string[]): string {
-  const types = [...new Set(addresses.map(typeOf))];
-  return `${types.join(" and ")} ${addresses.length === 1 ? "record" : "records"}`;
 }
 
 function typeOf(address: string): "A" | "AAAA" {

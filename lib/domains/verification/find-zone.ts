@@ -1,5 +1,5 @@
 import { isWithin, locateInZone, placeInZone, registrableDomainOf, type ZoneMatch } from "../zone.ts";
-import { DNS_FAILURES } from "./reasons.ts";
+import { DNS_FAILURES, type HostCheckResult } from "./reasons.ts";
 import { type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
@@ -64,8 +64,8 @@ export async function findDelegation(
   zone: string,
   parent: string,
 ): Promise<readonly string[]> {
-  const own = await askNameServers(resolver, parent);
-  return own === undefined ? [] : recordsIn<"NS">(await own(zone, "NS"));
+  const [own] = await findNameServers(resolver, parent);
+  return own === undefined ? [] : recordsIn<"NS">(await own.ask(zone, "NS"));
 }
 
 /** The name servers of a zone that fail to answer for it, each with the reason. */
@@ -75,41 +75,86 @@ export async function findLameServers(
   nameServers: readonly string[],
 ): Promise<readonly string[]> {
   const checked = nameServers.slice(0, MAX_NAME_SERVERS).map(async (server) => {
-    const addresses = await addressesOf(resolver, server);
-    if (addresses.length === 0) return `${server} has no address`;
-    const answer = await resolver.at?.(addresses)(zone, "SOA");
-    return answer?.outcome === "failed" ? `${server}: ${DNS_FAILURES[answer.reason]}` : undefined;
+    const own = await resolverAt(resolver, server);
+    if (own === undefined) return `${server} has no address`;
+    const answer = await own(zone, "SOA");
+    return answer.outcome === "failed" ? `${server}: ${DNS_FAILURES[answer.reason]}` : undefined;
   });
   return (await Promise.all(checked)).filter((failure) => failure !== undefined);
 }
 
+/** A name server of a zone. */
+export interface NameServer {
+  readonly name: string;
+  /** Asks it for the names in the zone, so that no answer is a remembered one, and the given resolver for all others. */
+  readonly ask: DnsResolver;
+}
+
 /**
- * A resolver that queries the zone's own name servers for the names in the zone, so that no answer is a cached one, and
- * the given one for everything else. Undefined if they cannot be queried.
+ * The name servers of a zone that answer for it, in the order of their names. Empty if they cannot be queried. They are
+ * asked at the addresses that the resolver has for them.
  */
-export async function askPresent(resolver: DnsResolver, zone: string): Promise<DnsResolver | undefined> {
-  const own = await askNameServers(resolver, zone);
-  if (own === undefined) return undefined;
-  return async (name, type) => {
-    if (!isWithin(normalizeName(name), zone)) return resolver(name, type);
-    const answer = await own(name, type);
-    // Names below a further zone cut are those of other servers.
-    return answer.outcome === "failed" ? resolver(name, type) : answer;
-  };
+export async function findNameServers(resolver: DnsResolver, zone: string): Promise<readonly NameServer[]> {
+  if (resolver.at === undefined) return [];
+  const names = recordsIn<"NS">(await resolver(zone, "NS"))
+    .toSorted()
+    .slice(0, MAX_NAME_SERVERS);
+  const servers = names.map(async (server) => {
+    const own = await resolverAt(resolver, server);
+    if ((await own?.(zone, "SOA"))?.outcome !== "found") return [];
+    const ask: DnsResolver = async (name, type) => {
+      if (own === undefined || !isWithin(normalizeName(name), zone)) return resolver(name, type);
+      const answer = await own(name, type);
+      // Names below a further zone cut are those of other servers.
+      const isElsewhere = answer.outcome === "failed" && answer.reason === "not_authoritative";
+      return isElsewhere ? resolver(name, type) : answer;
+    };
+    return [
+      { name: server, ask: Object.assign(ask, { at: resolver.at, fresh: resolver.fresh }) as DnsResolver },
+    ];
+  });
+  return (await Promise.all(servers)).flat();
 }
 
-const MAX_NAME_SERVERS = 4;
+/** The root and the largest zones have 13 name servers. */
+const MAX_NAME_SERVERS = 13;
 
-async function askNameServers(resolver: DnsResolver, zone: string): Promise<DnsResolver | undefined> {
-  if (resolver.at === undefined) return undefined;
-  const nameServers = recordsIn<"NS">(await resolver(zone, "NS")).slice(0, MAX_NAME_SERVERS);
-  const addresses = await Promise.all(nameServers.map((server) => addressesOf(resolver, server)));
-  if (addresses.flat().length === 0) return undefined;
-  const own = resolver.at(addresses.flat());
-  return (await own(zone, "SOA")).outcome === "found" ? own : undefined;
+/** A resolver that queries one name server. Undefined if it has no address. */
+async function resolverAt(resolver: DnsResolver, server: string): Promise<DnsResolver | undefined> {
+  const answers = await Promise.all([resolver(server, "A"), resolver(server, "AAAA")]);
+  const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+  return addresses.length === 0 ? undefined : resolver.at?.(addresses);
 }
 
-async function addressesOf(resolver: DnsResolver, name: string): Promise<readonly string[]> {
-  const answers = await Promise.all([resolver(name, "A"), resolver(name, "AAAA")]);
-  return answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+/** The result of a check as one name server answers it. */
+export interface ServerResult {
+  readonly server: string;
+  readonly result: HostCheckResult;
+}
+
+/**
+ * The result of a check at each name server of a zone that answers it: they can differ while a zone is being moved, or if
+ * the registrar lists those of two providers. Empty if none answers.
+ */
+export async function checkEach(
+  resolver: DnsResolver,
+  zone: string,
+  check: (ask: DnsResolver) => Promise<HostCheckResult>,
+): Promise<readonly ServerResult[]> {
+  const servers = await findNameServers(resolver, zone);
+  const results = await Promise.all(
+    servers.map(async ({ name, ask }) => ({ server: name, result: await check(ask) })),
+  );
+  return results.filter(
+    ({ result }) =>
+      !result.reasons.some(({ code }) => code === "dns_unanswered" || code === "caa_unanswered"),
+  );
+}
+
+/** True if two results say the same: what was found if something is wrong, and nothing otherwise. */
+export function isSameResult(one: HostCheckResult, other: HostCheckResult): boolean {
+  const [said, otherwise] = [one, other].map(({ reasons }) =>
+    reasons.map(({ code, found }) => `${code} ${found}`).join("\n"),
+  );
+  return said === otherwise;
 }

@@ -26,36 +26,34 @@ export function findApexRecord(nameServers: readonly string[]): ApexRecord | und
  * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
  * missing here, a proxied record is only reported as an ordinary blocking address.
  */
-export const CLOUDFLARE_RANGES = [
-  "173.245.48.0/20",
-  "103.21.244.0/22",
-  "103.22.200.0/22",
-  "103.31.4.0/22",
-  "141.101.64.0/18",
-  "108.162.192.0/18",
-  "190.93.240.0/20",
-  "188.114.96.0/20",
-  "197.234.240.0/22",
-  "198.41.128.0/17",
-  "162.158.0.0/15",
-  "104.16.0.0/13",
-  "104.24.0.0/14",
-  "172.64.0.0/13",
-  "131.0.72.0/22",
-  "2400:cb00::/32",
-  "2606:4700::/32",
-  "2803:f800::/32",
-  "2405:b500::/32",
-  "2405:8100::/32",
-  "2a06:98c0::/29",
-  "2c0f:f248::/32",
-];
+export const CLOUDFLARE_RANGES: readonly string[] = `
+  173.245.48.0/20 103.21.244.0/22 103.22.200.0/22 103.31.4.0/22 141.101.64.0/18 108.162.192.0/18
+  190.93.240.0/20 188.114.96.0/20 197.234.240.0/22 198.41.128.0/17 162.158.0.0/15 104.16.0.0/13
+  104.24.0.0/14 172.64.0.0/13 131.0.72.0/22 2400:cb00::/32 2606:4700::/32 2803:f800::/32 2405:b500::/32
+  2405:8100::/32 2a06:98c0::/29 2c0f:f248::/32`
+  .trim()
+  .split(/\s+/);
 
 /** True for an address of Cloudflare's proxy, which hides the target of a record. */
-export function isProxyAddress(address: string): boolean {
+export const isProxyAddress = (address: string): boolean => hasPrefix(address, CLOUDFLARE_PREFIXES);
+
+/** True for an address that only an internal network has (RFC 1918, 4193, 6598, 6890). */
+export const isPrivateAddress = (address: string): boolean => hasPrefix(address, PRIVATE_PREFIXES);
+
+function hasPrefix(address: string, prefixes: readonly string[]): boolean {
   const bits = bitsOf(address);
-  return CLOUDFLARE_PREFIXES.some((prefix) => bits.startsWith(prefix));
+  return prefixes.some((prefix) => bits.startsWith(prefix));
 }
+
+/** True for a name server of those that registrars give domains which nothing is set up for. */
+export function isParkingServer(nameServer: string): boolean {
+  const isNamedSo = /park(ed|ing)?([.-]|crew|logic|$)/.test(nameServer);
+  return isNamedSo || PARKING.some((zone) => isWithin(nameServer, zone));
+}
+
+/** The zones of name servers that park domains, and whose names do not say so. */
+const PARKING =
+  "above.com afternic.com bodis.com dan.com huge-domains.com namefind.com undeveloped.com".split(" ");
 
 /** The family and the bits of an address in the usual notation (RFC 4291, section 2.2). */
 function bitsOf(address: string): string {
@@ -68,7 +66,13 @@ function bitsOf(address: string): string {
   return `6 ${toBits(groupsOf(address.replace("::", `:${zeros}`)), 16, 16)}`;
 }
 
-const CLOUDFLARE_PREFIXES = CLOUDFLARE_RANGES.map((range) => {
+function prefixOf(range: string): string {
   const [net = "", length] = range.split("/");
   return bitsOf(net).slice(0, "4 ".length + Number(length));
-});
+}
+
+const CLOUDFLARE_PREFIXES = CLOUDFLARE_RANGES.map(prefixOf);
+const PRIVATE_PREFIXES =
+  "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7 fe80::/10"
+    .split(" ")
+    .map(prefixOf);

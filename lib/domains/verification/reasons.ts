@@ -3,48 +3,49 @@ import type { CertificateAuthority } from "./caa.ts";
 import type { ApexRecord } from "./providers.ts";
 import type { DnsFailure } from "./resolver.ts";
 
+const dns = <State extends string>(state: State, title: string) => ({ aspect: "dns", state, title }) as const;
+const certificate = <State extends string>(state: State, title: string) =>
+  ({ aspect: "certificate", state, title }) as const;
+
 /**
- * Every reason why a host is not verified. Verification has two aspects: `dns` (the records of the host) and
- * `certificate` (CAA records). A reason sets the state of its aspect. If an aspect has several reasons, the first one
- * in this table decides. See lib/domains/README.md#domain-verification.
+ * Every reason why a host is not verified. Verification has three aspects: `dns` (the records of the host), `certificate`
+ * (CAA records) and `validation` (the record that renewals need). A reason sets the state of its aspect. If an aspect has
+ * several reasons, the first one in this table decides. See lib/domains/README.md#domain-verification.
  */
 export const REASONS = {
-  zone_not_delegated: { aspect: "dns", state: "not_delegated", title: "The zone is not delegated." },
-  zone_lame: { aspect: "dns", state: "lame", title: "The zone's name servers fail to answer for it." },
-  cname_loop: {
-    aspect: "dns",
-    state: "loop",
-    title: "The CNAME records form a loop, or a chain that is too long.",
+  zone_not_delegated: dns("not_delegated", "The zone is not delegated."),
+  zone_lame: dns("lame", "The zone's name servers fail to answer for it."),
+  cname_loop: dns("loop", "The CNAME records form a loop, or a chain that is too long."),
+  blocking_address: dns("conflict", "Address records block the CNAME."),
+  stray_address: dns("conflict", "There are address records besides the platform's."),
+  proxied: dns("proxied", "The record is proxied, which hides its target."),
+  wrong_target: dns("wrong_target", "The record points to the wrong target."),
+  answer_outdated: dns("outdated", "The record is set, but your resolver remembers an old answer."),
+  record_missing: dns("missing", "The record is missing."),
+  target_missing: dns("target_missing", "The platform host has no address."),
+  name_servers_disagree: dns("disagreement", "The name servers of the zone have different records."),
+  target_unknown: dns("target_unknown", "The target is not known yet."),
+  target_varies: dns("unknown", "The target has more addresses than its answers show."),
+  dns_unanswered: dns("unknown", "The DNS lookup failed."),
+  caa_forbids: certificate("forbidden", "CAA records forbid the certificate."),
+  caa_unknown_critical: certificate(
+    "forbidden",
+    "A critical CAA record with a tag that the authority does not know forbids its certificates.",
+  ),
+  caa_method: certificate(
+    "forbidden",
+    "CAA records permit no validation method that the server in front has.",
+  ),
+  validation_record: {
+    aspect: "validation",
+    state: "missing",
+    title: "The validation record of the certificate is not set, or not right.",
   },
-  blocking_address: { aspect: "dns", state: "conflict", title: "Address records block the CNAME." },
-  stray_address: {
-    aspect: "dns",
-    state: "conflict",
-    title: "There are address records besides the platform's.",
-  },
-  proxied: { aspect: "dns", state: "proxied", title: "The record is proxied, which hides its target." },
-  wrong_target: { aspect: "dns", state: "wrong_target", title: "The record points to the wrong target." },
-  answer_outdated: {
-    aspect: "dns",
-    state: "outdated",
-    title: "The record is set, but your resolver remembers an old answer.",
-  },
-  record_missing: { aspect: "dns", state: "missing", title: "The record is missing." },
-  target_missing: { aspect: "dns", state: "target_missing", title: "The platform host has no address." },
-  target_unknown: { aspect: "dns", state: "target_unknown", title: "The target is not known yet." },
-  dns_unanswered: { aspect: "dns", state: "unknown", title: "The DNS lookup failed." },
-  caa_forbids: { aspect: "certificate", state: "forbidden", title: "CAA records forbid the certificate." },
-  caa_unknown_critical: {
-    aspect: "certificate",
-    state: "forbidden",
-    title: "A critical CAA record with an unknown tag forbids every certificate.",
-  },
-  caa_unanswered: {
-    aspect: "certificate",
-    state: "unknown",
-    title: "The lookup of CAA records failed, so the authority may not issue a certificate.",
-  },
-} as const satisfies Record<string, { aspect: "dns" | "certificate"; state: string; title: string }>;
+  caa_unanswered: certificate(
+    "unknown",
+    "The lookup of CAA records failed, so the authority may not issue a certificate.",
+  ),
+} as const;
 
 /** The code of a reason. */
 export type ReasonCode = keyof typeof REASONS;
@@ -74,6 +75,12 @@ export interface HostCheckInput extends ZoneMatch {
   readonly target: string;
   /** The authorities that may request the certificate. One that may issue it suffices. */
   readonly authorities: readonly CertificateAuthority[];
+  /** The validation methods that the host's deployment has. @default not known */
+  readonly methods?: readonly string[] | undefined;
+  /** The name servers of the zone, as the resolver has them. */
+  readonly nameServers?: readonly string[];
+  /** True for the validation record of a certificate, whose target need not have an address. */
+  readonly isValidation?: boolean;
   /** The record of the host's DNS provider for an apex, if the provider is known. */
   readonly apexRecord?: ApexRecord | undefined;
 }

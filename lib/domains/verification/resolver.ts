@@ -22,6 +22,9 @@ export interface RecordData {
   /** The primary name server of the zone. */
   readonly SOA: string;
   readonly DS: DsRecord;
+  readonly TXT: string;
+  /** The mail server. */
+  readonly MX: string;
 }
 
 /** A record type that verification queries. */
@@ -49,6 +52,8 @@ export type DnsAnswer<T extends RecordType = RecordType> =
        * resolver cannot tell; then a CNAME with address records beside it is not detected.
        */
       readonly direct?: boolean;
+      /** For a CNAME: the name above it whose DNAME record it was made from (RFC 6672). */
+      readonly dname?: string;
       /** The time for which the answer may be cached, in seconds. */
       readonly ttlSeconds?: number;
     }
@@ -72,28 +77,34 @@ export interface DnsResolver {
    * Missing if that is not possible; then a cached answer is not told from a present one.
    */
   readonly at?: (addresses: readonly string[]) => DnsResolver;
+  /** The same resolver without a memory, if it has one. */
+  readonly fresh?: DnsResolver;
 }
 
-/** Wraps a resolver so that it sends each query only once, unless it fails. Meant for one check of many hosts. */
-export function memoizeResolver(resolver: DnsResolver): DnsResolver {
+/**
+ * Wraps a resolver so that it sends each query only once, unless it fails. Meant for one check of many hosts. What a name
+ * server of a zone fails to answer is not asked again.
+ */
+export function memoizeResolver(fresh: DnsResolver, keepsFailures = false): DnsResolver {
   const answers = new Map<string, Promise<DnsAnswer>>();
   const resolve = <T extends RecordType>(name: string, type: T) => {
     const query = `${type} ${name}`;
     const earlier = answers.get(query);
     if (earlier !== undefined) return earlier as Promise<DnsAnswer<T>>;
-    const answer = resolver(name, type);
+    const answer = fresh(name, type);
     answers.set(query, answer);
     const forget = () => answers.delete(query);
-    answer.then(({ outcome }) => outcome === "failed" && forget(), forget);
+    answer.then(({ outcome }) => outcome === "failed" && !keepsFailures && forget(), forget);
     return answer;
   };
-  const { at } = resolver;
-  if (at === undefined) return resolve;
+  const { at } = fresh;
+  if (at === undefined) return Object.assign(resolve, { fresh });
   const servers = new Map<string, DnsResolver>();
   return Object.assign(resolve, {
+    fresh,
     at(addresses: readonly string[]) {
       const key = addresses.join();
-      const memoized = servers.get(key) ?? memoizeResolver(at(addresses));
+      const memoized = servers.get(key) ?? memoizeResolver(at(addresses), true);
       servers.set(key, memoized);
       return memoized;
     },

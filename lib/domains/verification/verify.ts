@@ -3,14 +3,20 @@ import { explainTopLevel } from "../hostname.ts";
 import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordIn } from "../records.ts";
-import type { ZoneMatch } from "../zone.ts";
+import { placeInZone, type ZoneMatch } from "../zone.ts";
 import { adviceFor, type Deployment } from "./advice.ts";
-import { AUTHORITIES, type CertificateAuthority, checkCaa } from "./caa.ts";
+import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "./caa.ts";
 import { checkRecords } from "./check-records.ts";
-import { unknownTarget } from "./explain-records.ts";
-import { askPresent, findZone, type ZoneHints } from "./find-zone.ts";
+import { explain } from "./explain-records.ts";
+import { findZone, type ZoneHints } from "./find-zone.ts";
 import { findApexRecord } from "./providers.ts";
-import { type AspectState, type HostCheckResult, REASONS, type Reason } from "./reasons.ts";
+import {
+  type AspectState,
+  type HostCheckInput,
+  type HostCheckResult,
+  REASONS,
+  type Reason,
+} from "./reasons.ts";
 import type { StackStatus } from "./report.ts";
 import { type DnsResolver, memoizeResolver, normalizeName, recordsIn } from "./resolver.ts";
 
@@ -46,7 +52,7 @@ export interface Verification {
 export interface VerificationOptions {
   readonly resolver: DnsResolver;
   /** The platform host that the record must point to. Omit it if the platform has not assigned one yet. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /**
    * The certificate authorities from which the certificate may be requested. One that may issue it suffices.
    * @default Amazon's
@@ -56,6 +62,12 @@ export interface VerificationOptions {
   readonly zone?: string;
   /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
   readonly knownZones?: readonly string[];
+  /**
+   * The deployment of the host, for the advice and the methods of validation: a stack, or one machine behind a server that
+   * requests certificates.
+   * @default "stack"
+   */
+  readonly deployment?: Deployment | undefined;
 }
 
 /**
@@ -63,25 +75,35 @@ export interface VerificationOptions {
  * lib/domains/README.md#domain-verification.
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
-  return verifyInZone(host, await findZone(options.resolver, host, options), options.target, options);
+  return verifyInZone(host, await findZone(options.resolver, host, options), options);
 }
 
 async function verifyInZone(
   host: string,
   zone: ZoneMatch,
-  target: string | undefined,
-  { resolver, authorities = [AUTHORITIES.amazon] }: VerificationOptions,
+  {
+    resolver,
+    target,
+    authorities = [AUTHORITIES.amazon],
+    deployment,
+    validationRecord,
+  }: VerificationOptions & Pick<HostToVerify, "validationRecord">,
 ): Promise<Verification> {
-  const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities };
-  const [records, caa]: [HostCheckResult, HostCheckResult] = await Promise.all([
-    target === undefined ? { reasons: [unknownTarget(input)] } : checkRecords(resolver, input),
-    // An authority asks the name servers of the zone, too.
-    askPresent(resolver, zone.zone).then((present) => checkCaa(present ?? resolver, input)),
+  const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
+  const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities, methods };
+  const [validation, caa, found] = await Promise.all([
+    checkValidation(resolver, input, validationRecord),
+    checkCaa(resolver, input),
+    target === undefined ? undefined : checkRecords(resolver, input),
   ]);
-  const reasons = [records, caa].flatMap((result) => result.reasons);
+  const isValidated = validationRecord !== undefined && validation.length === 0;
+  const records: HostCheckResult = found ?? { reasons: [explain(input).unknownTarget(isValidated)] };
+  const reasons = [...records.reasons, ...caa.reasons];
+  // A zone that fails is one reason.
+  reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));
   const dns = aspectState<"dns">("dns", reasons) ?? "ok";
   const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
-  const state = stateOf(dns, certificate);
+  const state = stateOf(dns, certificate, validation.length === 0);
   return {
     host,
     state,
@@ -112,11 +134,37 @@ export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certif
   return SAYS_NOTHING.has(dns) ? "dns_unknown" : "dns_failed";
 }
 
-const SAYS_NOTHING: ReadonlySet<DnsState> = new Set(["unknown", "lame", "outdated", "target_unknown"]);
+const SAYS_NOTHING: ReadonlySet<DnsState> = new Set([
+  "unknown",
+  "lame",
+  "outdated",
+  "target_unknown",
+  // Some visitors reach the platform.
+  "disagreement",
+]);
 
-function stateOf(dns: DnsState, certificate: CertificateState): VerificationState {
+/** Checks the record by which the authority validates the host, like the host's own record. */
+async function checkValidation(
+  resolver: DnsResolver,
+  input: HostCheckInput,
+  record: HostToVerify["validationRecord"],
+): Promise<readonly Reason[]> {
+  if (record === undefined) return [];
+  const { host, zone, zoneSource } = input;
+  const place = { ...placeInZone(record.name, zone, zoneSource), host: record.name };
+  const target = normalizeName(record.value);
+  const { reasons } = await checkRecords(resolver, { ...input, ...place, target, isValidation: true });
+  // The authority does not ask this resolver.
+  const wrong = reasons.filter(({ code }) => code !== "answer_outdated");
+  return wrong.map((reason) => {
+    const isOfZone = ["unknown", "lame", "not_delegated"].includes(REASONS[reason.code].state);
+    return { ...reason, host, code: isOfZone ? reason.code : "validation_record" };
+  });
+}
+
+function stateOf(dns: DnsState, certificate: CertificateState, isValidated: boolean): VerificationState {
   if (dns === "unknown") return "unknown";
-  if (dns !== "ok") return "pending_dns";
+  if (dns !== "ok" || !isValidated) return "pending_dns";
   if (certificate === "allowed") return "verified";
   return certificate === "unknown" ? "unknown" : "needs_attention";
 }
@@ -136,6 +184,8 @@ export interface HostToVerify extends ConfiguredHost {
   readonly target?: string;
   /** @default found in DNS */
   readonly zone?: string;
+  /** The record by which the authority validates the host, if it is set by hand. Renewals need it, too. @default none */
+  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
   /** The status of the host in the last update of the stack that serves it. The report repeats it. @default none */
   readonly stack?: StackStatus;
 }
@@ -160,17 +210,12 @@ export interface HostsVerificationOptions extends Omit<VerificationOptions, "zon
    * @default MAX_CONCURRENT_HOSTS
    */
   readonly concurrency?: number;
-  /**
-   * The deployment of the hosts, for the advice: a stack, or one machine behind a server that requests certificates.
-   * @default "stack"
-   */
-  readonly deployment?: Deployment;
 }
 
 /** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
 export async function verifyHosts(
   hosts: readonly HostToVerify[],
-  { concurrency = MAX_CONCURRENT_HOSTS, deployment = "stack", ...options }: HostsVerificationOptions,
+  { concurrency = MAX_CONCURRENT_HOSTS, ...options }: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
   const resolver = memoizeResolver(options.resolver);
   const report = async ({
@@ -179,13 +224,15 @@ export async function verifyHosts(
     target = options.target,
     zone,
     stack,
+    validationRecord,
   }: HostToVerify): Promise<HostReport> => {
     const hints = { ...options, zone };
     const located = await findZone(resolver, host, hints);
-    const verification = await verifyInZone(host, located, target, { ...options, resolver });
+    const own = { ...options, resolver, target, validationRecord };
+    const verification = await verifyInZone(host, located, own);
     const record =
       target === undefined ? {} : { record: await findRecord(resolver, { host, role }, target, hints) };
-    const advice = adviceFor(verification, deployment);
+    const advice = adviceFor(verification, options.deployment);
     return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, concurrency, report);

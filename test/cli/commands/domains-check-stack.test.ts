@@ -69,6 +69,30 @@ describe("domains check --stack", () => {
     expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
   });
 
+  test("a live host without its validation record is not verified, and each renewal needs it", async () => {
+    const name = "_a1.orders";
+    const validationRecord = {
+      zone: "eu.example.com",
+      type: "CNAME",
+      name,
+      ttl: 3600,
+      value: "_b.acm-validations.aws",
+    };
+    const { "orders.eu.example.com": orders } = outputs;
+    const input = JSON.stringify({ "orders.eu.example.com": { ...orders, validationRecord } });
+    const soa = "eu.example.com SOA ns1.example.com";
+    await using server = await startDnsServer(`${zone}\n${soa}`);
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    const missing = await cli.run(check, { input });
+    expect([missing.status, missing.stdout]).toEqual([
+      1,
+      expect.stringContaining("is not set, or not right."),
+    ]);
+    expect(missing.stdout).toContain("name _a1.orders, value _b.acm-validations.aws");
+    server.update(`${zone}\n${soa}\n_a1.orders.eu.example.com CNAME _b.acm-validations.aws`);
+    expect((await cli.run(check, { input })).status).toBe(0);
+  });
+
   test("what the stack said about a host that was not live is repeated, in the text and as JSON", async () => {
     const status = {
       state: "needs_attention",

@@ -45,6 +45,13 @@ test("domains check queries live DNS and exits with 1 until every host is verifi
     { host: "www.orders.example.com", state: "pending_dns", reasons: [{ code: "wrong_target" }] },
   ]);
 
+  const verbose = await cli.run([...check, "--resolver", broken.address, "--json", "--verbose"]);
+  expect(verbose.stdout).toBe(json.stdout);
+  const asked = verbose.stderr.split("\n");
+  expect(asked).toContain("CNAME www.orders.example.com @127.0.0.1: old.example.net");
+  expect(asked).toContain("NS example.com @127.0.0.1: ns.example.net");
+  expect(asked).toContain("TXT orders.example.com @127.0.0.1: nodata");
+
   await using fixed = await startDnsServer(right);
   const second = await cli.run([...check, "--resolver", fixed.address]);
   expect([second.status, second.stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
-import { AUTHORITIES, evaluateCaa, findAuthority } from "../../../lib/domains/verification/caa.ts";
+import {
+  AUTHORITIES,
+  evaluateCaa,
+  findAuthority,
+  MACHINE_METHODS,
+} from "../../../lib/domains/verification/caa.ts";
 import type { CaaRecord } from "../../../lib/domains/verification/resolver.ts";
 
-const { amazon } = AUTHORITIES;
+const { amazon, letsencrypt } = AUTHORITIES;
 
 function set(...lines: readonly string[]): readonly CaaRecord[] {
   return lines.map((line) => {
@@ -76,16 +81,47 @@ test.each([
   ["digicert", "DigiCert", "digicert.com symantec.com thawte.com geotrust.com rapidssl.com"],
   ["CA.example.org", "ca.example.org", "ca.example.org"],
 ])("the authority %s is %s, with the issuers %s", (name, found, issuers) => {
-  expect(findAuthority(name)).toEqual({ name: found, issuers: issuers.split(" ") });
+  expect(findAuthority(name)).toMatchObject({ name: found, issuers: issuers.split(" ") });
 });
 
 test.each(["nobody", "", "http://ca.example.org", "constructor"])("%j is no authority", (name) => {
   expect(findAuthority(name)).toBeUndefined();
 });
 
-test.each([128, 129, 255])("a critical record (flags %i) with an unknown tag forbids everything", (flags) => {
-  const records = [...set("0 issue amazon.com"), { flags, tag: "tbs", value: "x" }];
-  expect(evaluateCaa(records, amazon)).toEqual({ ok: false, code: "unknown_critical" });
+// Of each class that Boulder tests, one case; and what others know.
+const OTHER = findAuthority("ca.example.org") ?? amazon;
+test.each([
+  ["128 tbs x", amazon, false],
+  ["255 tbs x", amazon, false],
+  ["1 tbs x", amazon, true],
+  ["128 issuemail ;", amazon, false],
+  ["0 issuemail ;", amazon, true],
+  ["128 tbs x", letsencrypt, false],
+  ["1 tbs x", letsencrypt, false],
+  ["126 tbs x", letsencrypt, true],
+  ["128 issuemail ;", letsencrypt, true],
+  ["1 IssueVMC digicert.com", letsencrypt, true],
+  ["128 issuemail ;", OTHER, false],
+  ["1 tbs x", OTHER, false],
+] as const)("a record '%s' beside a permission of %o: %s", (record, authority, ok) => {
+  const verdict = evaluateCaa(set(`0 issue ${authority.issuers[0]}`, record), authority);
+  expect(verdict).toEqual(ok ? { ok, limits: [] } : { ok, code: "unknown_critical" });
+});
+
+test.each([
+  ["dns-01", "method_not_listed"],
+  ["http-01", undefined],
+  ["http-01,dns-01", undefined],
+  ["dns-01,tls-alpn-01", undefined],
+  ["dns-01; accounturi=https://a.example/1", "method_not_listed"],
+])("validationmethods=%s on one machine: %s", (methods, code) => {
+  const limited = set(`0 issue letsencrypt.org; validationmethods=${methods}`);
+  expect(evaluateCaa(limited, letsencrypt, { methods: MACHINE_METHODS })).toMatchObject(
+    code === undefined ? { ok: true } : { ok: false, code },
+  );
+  expect(evaluateCaa(limited, letsencrypt)).toMatchObject({ ok: true });
+  const beside = [...limited, ...set("0 issue letsencrypt.org")];
+  expect(evaluateCaa(beside, letsencrypt, { methods: MACHINE_METHODS })).toEqual({ ok: true, limits: [] });
 });
 
 test.each<[string, readonly CaaRecord[], boolean]>([

@@ -56,7 +56,7 @@ test("whether a server answers only for its own zones is asked at the parent of 
   expect(await answersOnlyOwnZones(refuses("com NS", "servfail"), "example.com")).toBe(false);
 });
 
-test("of a zone with many name servers, four are asked", async () => {
+test("of a zone with more name servers than any has, thirteen are asked", async () => {
   const servers = Array.from({ length: 40 }, (_, index) => `ns${index}.example.com`);
   const cached = {
     ...WRONG,
@@ -71,7 +71,7 @@ test("of a zone with many name servers, four are asked", async () => {
   };
   const resolver = Object.assign(createResolver({ ...ZONE, ...cached }), { at });
   expect(await verifyHost(HOST, { target: TARGET, resolver })).toMatchObject({ state: "pending_dns" });
-  expect(new Set(asked)).toEqual(new Set(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]));
+  expect(new Set(asked).size).toBe(13);
 });
 
 describe("a resolver that remembers an old answer", () => {

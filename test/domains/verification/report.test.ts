@@ -5,6 +5,7 @@ import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/ve
 import { eventOf, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
+import { ASKED } from "./fixture.ts";
 
 const TARGET = "d-1a2b3c.platform.example.net";
 
@@ -35,7 +36,7 @@ slow.example.com A 192.0.2.1
   The record points to the wrong target.
     found     CNAME old.hosting.example.net
     expected  CNAME ${TARGET}
-    fix       At the DNS provider of example.com, change the value of the CNAME record www to ${TARGET}.
+    fix       At the DNS provider of example.com, change the value of the CNAME record www to ${TARGET}.${ASKED}
 
 ? slow.example.com  unknown  (alias)
   The DNS lookup failed.

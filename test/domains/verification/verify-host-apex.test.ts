@@ -39,7 +39,7 @@ describe("verification of an apex", () => {
         code: "wrong_target",
         found: "A 192.0.2.1",
         expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `Remove the address records of ${APEX}. ${ALIAS}`,
+        fix: `${ALIAS.replace(", add", ", remove the A record of @ (192.0.2.1), then add")}${ASKED}`,
       },
     ],
     [
@@ -50,7 +50,7 @@ describe("verification of an apex", () => {
         code: "stray_address",
         found: "AAAA 2001:db8::bad",
         expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: "At the DNS provider of example.com, remove the AAAA record for 2001:db8::bad.",
+        fix: `At the DNS provider of example.com, remove the AAAA record of @ (2001:db8::bad).${ASKED}`,
       },
     ],
     [
@@ -61,7 +61,7 @@ describe("verification of an apex", () => {
         code: "stray_address",
         found: "A 192.0.2.1, AAAA 2001:db8::bad",
         expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: "At the DNS provider of example.com, remove the A and AAAA records for 192.0.2.1, 2001:db8::bad.",
+        fix: `At the DNS provider of example.com, remove the A and AAAA records of @ (192.0.2.1, 2001:db8::bad).${ASKED}`,
       },
     ],
     [
@@ -72,7 +72,7 @@ describe("verification of an apex", () => {
         code: "proxied",
         found: "A 172.67.1.1 (Cloudflare's proxy)",
         expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `At Cloudflare, set the record @ to "DNS only" and check that its value is ${TARGET}.`,
+        fix: `At Cloudflare, set the record @ to "DNS only" and check that its value is ${TARGET}.${ASKED}`,
       },
     ],
   ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
@@ -113,10 +113,12 @@ describe("verification of an apex", () => {
       const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
       expect(reasons).toMatchObject([{ code: "record_missing", expected }]);
       expect(reasons[0]?.fix).toBe(
-        `${fix} DNS asks ns1.example.com, ${nameServer} for example.com: if your provider's name servers are others, enter those at the registrar.`,
+        `${fix} DNS asks ${[nameServer, "ns1.example.com"].toSorted().join(", ")} for example.com: if your provider's name servers are others, enter those at the registrar.`,
       );
       const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
-      expect(wrong.reasons[0]).toMatchObject({ fix: `Remove the address records of ${APEX}. ${fix}` });
+      expect(wrong.reasons[0]?.fix).toContain(
+        fix.replace(", add", ", remove the A record of @ (192.0.2.1), then add"),
+      );
       expect(wrong).not.toHaveProperty("found");
     },
   );

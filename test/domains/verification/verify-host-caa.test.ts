@@ -60,21 +60,21 @@ describe("verification of CAA records", () => {
       HOST,
       `${HOST} A 192.0.2.1`,
       `At the DNS provider of example.com, ${ADD} at ${HOST}; keep the existing records.`,
-      `At the DNS provider of example.com, remove the critical record at ${HOST}, or set its flags to 0.`,
+      `At the DNS provider of example.com, set the flags of CAA 128 tbs "x" to 0 at ${HOST}.`,
     ],
     [
       "of an ancestor",
       "example.com",
       CORRECT,
       `At the DNS provider of example.com, ${ADD} at example.com; keep the existing records.`,
-      "At the DNS provider of example.com, remove the critical record at example.com, or set its flags to 0.",
+      'At the DNS provider of example.com, set the flags of CAA 128 tbs "x" to 0 at example.com.',
     ],
     [
       "behind an ancestor's CNAME",
       OLD,
       `${CORRECT}\nexample.com CNAME ${OLD}`,
       `At the DNS provider of example.net, ${ADD} at ${OLD}, the target of the CNAME at example.com; keep the existing records.`,
-      `At the DNS provider of example.net, remove the critical record at ${OLD}, the target of the CNAME at example.com, or set its flags to 0.`,
+      `At the DNS provider of example.net, set the flags of CAA 128 tbs "x" to 0 at ${OLD}, the target of the CNAME at example.com.`,
     ],
     [
       "behind the host's CNAME to the old hosting",
@@ -87,8 +87,8 @@ describe("verification of CAA records", () => {
       "of the platform",
       TARGET,
       CORRECT,
-      `These records belong to the platform. Ask its operator to add CAA 0 issue "amazon.com" at ${TARGET}.`,
-      `These records belong to the platform. Ask its operator to remove the critical record at ${TARGET}.`,
+      `These records belong to the platform. Ask its operator to add the record CAA 0 issue "amazon.com" at ${TARGET}.`,
+      `These records belong to the platform. Ask its operator to set the flags of CAA 128 tbs "x" to 0 at ${TARGET}.`,
     ],
   ])("the fix for CAA records %s names the place and the change", async (_, owner, zone, toAdd, toRemove) => {
     const fixOf = async (record: string) =>
@@ -105,7 +105,7 @@ describe("verification of CAA records", () => {
       ...common,
       code: "caa_unknown_critical",
       found: `${owner} CAA 128 tbs "x"`,
-      expected: "no critical CAA record except issue, issuewild and iodef",
+      expected: "no critical CAA record except issue, issuewild, iodef",
       fix: toRemove,
     });
   });
@@ -146,8 +146,8 @@ describe("verification of CAA records", () => {
         code: "caa_unknown_critical",
         name: "example.com",
         found: `example.com CAA 0 issue "amazon.com", CAA 128 tbs "x"`,
-        expected: "no critical CAA record except issue, issuewild and iodef",
-        fix: "At the DNS provider of example.com, remove the critical record at example.com, or set its flags to 0.",
+        expected: "no critical CAA record except issue, issuewild, iodef",
+        fix: 'At the DNS provider of example.com, set the flags of CAA 128 tbs "x" to 0 at example.com.',
       },
     ]);
   });
@@ -190,6 +190,34 @@ describe("verification of CAA records", () => {
     });
     const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
     expect(await verify(HOST, zone, failures)).toMatchObject({ certificate: "forbidden" });
+  });
+
+  test("a mail protection stays, and a method that one machine does not have is a reason there", async () => {
+    const of = (record: string, deployment: "machine" | "stack") =>
+      verify(
+        HOST,
+        `${CORRECT}\nexample.com CAA 0 issue "letsencrypt.org"\nexample.com CAA ${record}`,
+        {},
+        { authorities: [AUTHORITIES.letsencrypt], deployment },
+      );
+    expect(await of('128 issuemail ";"', "machine")).toMatchObject({ state: "verified", reasons: [] });
+    const limited = `${CORRECT}\nexample.com CAA 0 issue "letsencrypt.org; validationmethods=dns-01"`;
+    const authorities = [AUTHORITIES.letsencrypt];
+    const { state, attention, reasons } = await verify(
+      HOST,
+      limited,
+      {},
+      { authorities, deployment: "machine" },
+    );
+    expect({ state, attention }).toEqual({ state: "needs_attention", attention: "certificate_forbidden" });
+    expect(reasons).toMatchObject([
+      {
+        code: "caa_method",
+        expected: 'example.com CAA 0 issue "letsencrypt.org; validationmethods=http-01,tls-alpn-01"',
+        fix: "At the DNS provider of example.com, permit http-01 or tls-alpn-01 in the record for letsencrypt.org at example.com, or let the server in front use a method that is permitted.",
+      },
+    ]);
+    expect((await verify(HOST, limited, {}, { authorities })).notes).toHaveLength(1);
   });
 
   test("another certificate authority can be verified", async () => {

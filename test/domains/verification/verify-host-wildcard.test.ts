@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { HOST, TARGET, verify } from "./fixture.ts";
+import { ASKED, HOST, TARGET, verify } from "./fixture.ts";
 
-const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
+const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.${ASKED}`;
 
 describe("verification of a subdomain with a wildcard record", () => {
   test.each([
@@ -15,7 +15,7 @@ describe("verification of a subdomain with a wildcard record", () => {
       expect(verification).toMatchObject({ state: "pending_dns", dns });
       expect(verification.reasons[0]).toMatchObject({
         found: `${found}, as for every name that matches a wildcard record`,
-        fix: `At the DNS provider of example.com, set a CNAME record in place of any other record of orders: name orders, value ${TARGET}, TTL 3600. It takes precedence over the wildcard record, which can stay.`,
+        fix: `At the DNS provider of example.com, set a CNAME record in place of any other record of orders: name orders, value ${TARGET}, TTL 3600. It takes precedence over the wildcard record, which can stay.${ASKED}`,
       });
     },
   );

@@ -4,6 +4,8 @@ import { ASKED, CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
 const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
 const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
+const REPLACE = `, then add a CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
+const UNPROXY = `At Cloudflare, set the record orders to "DNS only" and check that its value is ${TARGET}.${ASKED}`;
 
 describe("verification of a subdomain", () => {
   test.each([
@@ -43,7 +45,7 @@ describe("verification of a subdomain", () => {
       {
         code: "wrong_target",
         found: "CNAME old.hosting.example.net",
-        fix: CHANGE,
+        fix: CHANGE + ASKED,
       },
     ],
     [
@@ -53,7 +55,7 @@ describe("verification of a subdomain", () => {
       {
         code: "wrong_target",
         found: "CNAME d-1a2b3d.platform.example.net",
-        fix: CHANGE,
+        fix: CHANGE + ASKED,
       },
     ],
     [
@@ -63,7 +65,7 @@ describe("verification of a subdomain", () => {
       {
         code: "wrong_target",
         found: `CNAME ${TARGET}.example.com`,
-        fix: `${CHANGE} End it with a dot: the provider has appended the zone.`,
+        fix: `${CHANGE} End it with a dot: the provider has appended the zone.${ASKED}`,
       },
     ],
     [
@@ -73,7 +75,7 @@ describe("verification of a subdomain", () => {
       {
         code: "wrong_target",
         found: `CNAME hop.example.com → ${TARGET}`,
-        fix: CHANGE,
+        fix: CHANGE + ASKED,
       },
     ],
     [
@@ -83,7 +85,7 @@ describe("verification of a subdomain", () => {
       {
         code: "blocking_address",
         found: "A 192.0.2.1",
-        fix: "At the DNS provider of example.com, remove the A record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+        fix: `At the DNS provider of example.com, remove the A record of orders (192.0.2.1)${REPLACE}`,
       },
     ],
     [
@@ -93,17 +95,7 @@ describe("verification of a subdomain", () => {
       {
         code: "blocking_address",
         found: "AAAA 2001:db8::1",
-        fix: "At the DNS provider of example.com, remove the AAAA record of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
-      },
-    ],
-    [
-      "with the platform's own addresses instead of a CNAME",
-      `${HOST} A 198.51.100.7\n${HOST} AAAA 2001:db8::7`,
-      "conflict",
-      {
-        code: "blocking_address",
-        found: "A 198.51.100.7, AAAA 2001:db8::7",
-        fix: "At the DNS provider of example.com, remove the A and AAAA records of orders, then add a CNAME record: name orders, value d-1a2b3c.platform.example.net, TTL 3600.",
+        fix: `At the DNS provider of example.com, remove the AAAA record of orders (2001:db8::1)${REPLACE}`,
       },
     ],
     [
@@ -113,7 +105,7 @@ describe("verification of a subdomain", () => {
       {
         code: "proxied",
         found: "A 104.16.132.229, A 104.16.133.229 (Cloudflare's proxy)",
-        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+        fix: UNPROXY,
       },
     ],
     [
@@ -123,7 +115,7 @@ describe("verification of a subdomain", () => {
       {
         code: "proxied",
         found: "A 104.16.132.229, A 192.0.2.9 (Cloudflare's proxy)",
-        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+        fix: UNPROXY,
       },
     ],
     [
@@ -133,7 +125,7 @@ describe("verification of a subdomain", () => {
       {
         code: "proxied",
         found: "AAAA 2606:4700::6810:84e5 (Cloudflare's proxy)",
-        fix: `At Cloudflare, set the record orders to "DNS only" and check that its value is d-1a2b3c.platform.example.net.`,
+        fix: UNPROXY,
       },
     ],
   ])(
@@ -149,6 +141,14 @@ describe("verification of a subdomain", () => {
       });
     },
   );
+
+  test("a subdomain with addresses of the platform alone is verified: its CNAME is flattened", async () => {
+    const { state, found } = await verify(HOST, `${HOST} A 198.51.100.7\n${HOST} AAAA 2001:db8::7`);
+    expect([state, found]).toEqual([
+      "verified",
+      `A 198.51.100.7, AAAA 2001:db8::7, the addresses of ${TARGET} (ALIAS, ANAME or flattened CNAME)`,
+    ]);
+  });
 
   test.each([
     ["to itself", `${HOST} CNAME ${HOST}`, `CNAME ${HOST}`],

@@ -184,7 +184,9 @@ describe("with DNS managed elsewhere", () => {
       const { stackOutputs } = await success(run);
       return readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(stackOutputs))]) });
     };
-    const host = { host: HOST, role: "primary" };
+    const { value } = VALIDATION_RECORD;
+    const validationRecord = { name: `_0123.${HOST}`, value };
+    const host = { host: HOST, role: "primary", validationRecord };
     const knownZones = ["example.org"];
     const stackOf = (reason: string) => ({
       state: "pending_dns",

@@ -79,7 +79,9 @@ export function explainCertificateTimeout(
 ): pulumi.ErrorHook[] {
   return explainOnError(`${name}-certificate-timeout`, resource, (errors) =>
     [
-      `No certificate was issued for ${host} within 30 minutes.`,
+      errors.some((error) => error.includes("FAILED"))
+        ? `ACM rejected the request for the certificate of ${host} (FAILED): waiting does not help. The console of ACM shows the reason.`
+        : `No certificate was issued for ${host} within 30 minutes.`,
       "  1. Check that the DNS records of the host are correct: store-orders domains check",
       "  2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.",
       `  3. Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 
 /** The type token of a component, as Pulumi shows it. */
@@ -72,10 +73,17 @@ export function checkName(name: string, settings: { readonly events?: unknown })
   );
 }
 
+/** Cloudflare's limit, without a paid plan. */
+const MAX_COMMENT_CHARS = 100;
+
 /** The comment of every DNS record that a stack creates. The preflight recognises the stack's own records by it. */
 export function ownershipComment({ project, stack }: Owner): string {
   // Compared with records of earlier versions, so the wording must not change.
-  return `${project}/${stack}, kept by Pulumi`;
+  const suffix = ", kept by Pulumi";
+  const owner = `${project}/${stack}`;
+  if (owner.length + suffix.length <= MAX_COMMENT_CHARS) return owner + suffix;
+  const hash = createHash("sha256").update(owner).digest("hex").slice(0, 12);
+  return `${owner.slice(0, MAX_COMMENT_CHARS - suffix.length - hash.length - 1)} ${hash}${suffix}`;
 }
 
 /** The tag of every certificate that a stack requests. The preflight recognises the stack's own certificates by it. */

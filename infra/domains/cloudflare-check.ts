@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from "node:url";
 import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
 import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
@@ -15,7 +16,8 @@ import {
   zoneCandidates,
 } from "./zone-check.ts";
 
-export interface HostZone extends Pick<Zone, "id" | "name"> {
+/** The zone of a host. */
+export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
   /** True if the host has a routing record that this stack created. */
   readonly hasOwnRecord: boolean;
 }
@@ -66,8 +68,8 @@ async function checkHost(
   const candidates = zoneCandidates(host);
   const ownZones = zones.filter(({ name }) => candidates.includes(name));
   const selected = selectZone(host, ownZones);
-  if (!selected.ok) return { host, problems: [selected.message], warnings: [] };
-  const { id, name: zone } = selected.zone;
+  if (!selected.ok) return { host, problems: [selected.problem], warnings: [] };
+  const { id, name: zone, nameServers } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
   const queries = [
     ...names.map((name) => recordsNamed(name, id, options)),
@@ -77,15 +79,38 @@ async function checkHost(
   const records = [...new Map((await Promise.all(queries)).flat().map((each) => [each.id, each])).values()];
   return {
     host,
-    zone: { id, name: zone, hasOwnRecord: findOwnRecord(host, records, comment) !== undefined },
+    zone: { id, name: zone, nameServers, hasOwnRecord: findOwnRecord(host, records, comment) !== undefined },
     problems: findRecordConflicts(input, zone, records, comment),
-    warnings: findRisks(input, records, comment),
+    warnings: [...selected.warnings, ...findRisks(input, records, comment)],
   };
 }
 
 async function zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]> {
   const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
-  return query<Zone>(`the zone ${name}`, () => getZones({ name }, options), [mocked]);
+  const zones = await query<Zone>(
+    `the zone ${name}`,
+    () => getZones({ name: domainToUnicode(name) }, options),
+    [mocked],
+  );
+  return zones.map((zone) => ({ ...zone, name: toNormalForm(zone.name) }));
+}
+
+/** The normal form of a name: lower case, punycode. Cloudflare knows internationalised names in Unicode. */
+function toNormalForm(name: string): string {
+  return domainToASCII(name) || name;
+}
+
+async function queryRecords(
+  subject: string,
+  args: Parameters<typeof getDnsRecords>[0],
+  options: pulumi.InvokeOptions,
+): Promise<readonly ZoneRecord[]> {
+  const records = await query<ZoneRecord>(subject, () => getDnsRecords(args, options));
+  return records.map((record) => ({
+    ...record,
+    name: toNormalForm(record.name),
+    content: toNormalForm(record.content),
+  }));
 }
 
 async function recordsNamed(
@@ -93,9 +118,8 @@ async function recordsNamed(
   zoneId: string,
   options: pulumi.InvokeOptions,
 ): Promise<readonly ZoneRecord[]> {
-  const records = await query(`the records at ${name}`, () =>
-    getDnsRecords({ zoneId, name: { exact: name } }, options),
-  );
+  const filter = { name: { exact: domainToUnicode(name) } };
+  const records = await queryRecords(`the records at ${name}`, { zoneId, ...filter }, options);
   return records.filter((record) => record.name === name);
 }
 
@@ -104,13 +128,12 @@ async function validationRecordsBelow(
   zoneId: string,
   options: pulumi.InvokeOptions,
 ): Promise<readonly ZoneRecord[]> {
-  const filter = { type: "CNAME", name: { endswith: `.${host}` }, content: { endswith: VALIDATION_DOMAIN } };
-  const records = await query(`the records below ${host}`, () =>
-    getDnsRecords({ zoneId, ...filter }, options),
-  );
+  const name = { endswith: `.${domainToUnicode(host)}` };
+  const filter = { type: "CNAME", name, content: { endswith: VALIDATION_DOMAIN } };
+  const records = await queryRecords(`the records below ${host}`, { zoneId, ...filter }, options);
   // The provider ignores filters that its version does not know.
   return records.filter(
-    ({ name, content }) => name.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
+    ({ name: found, content }) => found.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
   );
 }
 

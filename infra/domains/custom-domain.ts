@@ -1,3 +1,4 @@
+import { domainToUnicode } from "node:url";
 import * as aws from "@pulumi/aws";
 import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
@@ -12,7 +13,7 @@ import {
   type RecordPurpose,
 } from "../failures.ts";
 import { REQUESTED_TAG, typeToken } from "../names.ts";
-import { wasIssued } from "./certificates.ts";
+import { type CertificateStatus, wasIssued } from "./certificates.ts";
 import type { CloudflareDns, HostDns, ManualDns } from "./host-plan.ts";
 import {
   describeAwaitedCertificate,
@@ -105,7 +106,9 @@ export class CustomDomain extends pulumi.ComponentResource {
 
   /** Deleted with the host: a record that outlives the state could not be created again with the host. */
   #createValidationRecord(dns: CloudflareDns) {
-    return this.#createRecord("validation-record", "validation", dns, this.validationRecord);
+    const { name, value } = this.validationRecord;
+    const record = { name: name.apply(domainToUnicode), value };
+    return this.#createRecord("validation-record", "validation", dns, record);
   }
 
   #awaitValidation(dependsOn: pulumi.Resource[]) {
@@ -155,7 +158,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     }
     if (dns.routing === "held") return mapping.id.apply(() => describeHeldHost(host));
     const adopted = dns.routing === "managed" ? {} : { import: `${dns.zoneId}/${dns.routing.adopt}` };
-    const route = { name: host, value: regionalDomainName };
+    const route = { name: domainToUnicode(host), value: regionalDomainName };
     // A host can have only one CNAME, so the old one has to be deleted first.
     const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
     return this.#createRecord("route", "routing", dns, route, options).id.apply(() => SERVED);
@@ -164,13 +167,14 @@ export class CustomDomain extends pulumi.ComponentResource {
   /** The status of a host with manual DNS whose certificate has not been issued. */
   #statusBeforeDomain({ certificates, observer }: ManualDns): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
-    const { arn, tags } = this.certificate;
+    const { arn, tags, status } = this.certificate;
     const { name, value } = this.validationRecord;
-    return pulumi.all([arn, tags, name, value]).apply(async ([arn, tags, name, value]) =>
+    return pulumi.all([arn, tags, name, value, status]).apply(async ([arn, tags, name, value, now]) =>
       describeAwaitedCertificate({
         host,
         reverify,
-        status: certificates.find((found) => found.arn === arn)?.status,
+        // ACM can reject a request at once.
+        status: certificates.find((found) => found.arn === arn)?.status ?? (now as CertificateStatus),
         requestedAt: tags?.[REQUESTED_TAG],
         validated: (await observer?.isSet({ name, value })) === true,
       }),
@@ -190,6 +194,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     });
   }
 
+  /** Cloudflare returns an internationalised name in Unicode, so that punycode would be a change after each refresh. */
   #createRecord(
     suffix: string,
     purpose: RecordPurpose,
@@ -212,11 +217,11 @@ const IMPORT_DOMAIN =
 /**
  * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
  */
-function validationRecordOf({ domainValidationOptions }: aws.acm.Certificate): ValidationRecord {
+function validationRecordOf({ domainValidationOptions, status }: aws.acm.Certificate): ValidationRecord {
   // Undefined under mocks.
-  const option = domainValidationOptions.apply((options) => {
+  const option = pulumi.all([domainValidationOptions, status]).apply(([options, now]) => {
     if (options?.length === 0)
-      throw new pulumi.RunError("ACM returned no validation record for the certificate.");
+      throw new pulumi.RunError(`ACM returned no validation record for the certificate (status ${now}).`);
     return options?.[0];
   });
   return {

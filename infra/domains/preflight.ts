@@ -3,13 +3,13 @@ import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
-import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
+import { type DnsResolver, memoizeResolver, recordsIn } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
-import { findZones } from "./cloudflare-check.ts";
+import { findZones, type HostZone } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
 
@@ -71,10 +71,31 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  const warnings = [...hosts.flatMap(explainTopLevel), ...(cloudflare?.warnings ?? []), ...caa.warnings];
+  const elsewhere = await Promise.all(
+    [...new Set(zones.values())].map((zone) => findDelegation(zone, memoized)),
+  );
+  const warnings = [
+    ...hosts.flatMap(explainTopLevel),
+    ...(cloudflare?.warnings ?? []),
+    ...new Set(elsewhere.flat()),
+    ...caa.warnings,
+  ];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = isManual ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
+}
+
+/** Says that DNS asks other name servers for a zone than those that Cloudflare has assigned, so that no record here counts. */
+async function findDelegation(
+  { name, nameServers }: HostZone,
+  resolver: DnsResolver,
+): Promise<readonly string[]> {
+  const asked = recordsIn<"NS">(await resolver(name, "NS"));
+  if (asked.length === 0 || nameServers.length === 0) return [];
+  if (asked.some((server) => nameServers.includes(server))) return [];
+  return [
+    `DNS asks ${asked.join(", ")} for ${name}, and not Cloudflare (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`,
+  ];
 }
 
 function resolverOf({ resolver }: Settings): DnsResolver {

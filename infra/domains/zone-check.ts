@@ -11,9 +11,9 @@ export interface Zone {
 }
 
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
-type ZoneSelection =
-  | { readonly ok: true; readonly zone: Zone }
-  | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
+export type ZoneSelection =
+  | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly problem: string };
 
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
@@ -24,18 +24,29 @@ export function zoneCandidates(host: string): readonly string[] {
     .filter((name) => isWithin(name, registrable));
 }
 
-/** Selects the zone of a host: the longest match, which has to be active, full and not paused. */
+/**
+ * Selects the zone of a host: the longest match that is active, because DNS asks a zone above as long as the one below it
+ * is not delegated. It has to be full.
+ */
 export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection {
-  const { zone: name } = locateInZone(
-    host,
-    zones.map((zone) => zone.name),
-  );
-  const matches = zones.filter((zone) => zone.name === name);
-  const zone = matches.find(({ status }) => status === "active") ?? matches[0];
-  if (zone === undefined) return { ok: false, code: "no_zone", message: describeMissingZone(host) };
+  const matches = zones
+    .filter(({ name }) => isWithin(host, name))
+    .sort((one, other) => other.name.length - one.name.length);
+  const [nearest] = matches;
+  if (nearest === undefined) return { ok: false, problem: describeMissingZone(host) };
+  const zone = matches.find(({ status }) => status === "active") ?? nearest;
   const problem = describeZoneProblem(zone);
-  if (problem === undefined) return { ok: true, zone };
-  return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
+  if (problem !== undefined) return { ok: false, problem: `${host}: ${problem}` };
+  const { name, paused } = zone;
+  const warnings = [
+    paused
+      ? `${host}: the zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`
+      : "",
+    nearest.name === name
+      ? ""
+      : `${host}: the zone ${nearest.name} at Cloudflare is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
+  ];
+  return { ok: true, zone, warnings: warnings.filter(Boolean) };
 }
 
 /** The names between a host and its zone: an NS record at one of them delegates the host out of the zone. */
@@ -51,15 +62,18 @@ function describeMissingZone(host: string): string {
   );
 }
 
-function describeZoneProblem({ name, status, type, paused, nameServers }: Zone): string | undefined {
+function describeZoneProblem({ name, status, type, nameServers }: Zone): string | undefined {
   if (status !== "active") {
     const servers = nameServers.length === 0 ? "the ones that Cloudflare shows" : nameServers.join(" and ");
-    return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set its name servers at the registrar to ${servers}, and wait until the status is active.`;
+    const { zone } = locateInZone(name);
+    const where =
+      zone === name ? "its name servers at the registrar" : `the NS records of ${name} in the zone ${zone}`;
+    return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set ${where} to ${servers}, and wait until the status is active.`;
   }
   if (type !== "full") {
     return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
   }
-  return paused ? `the zone ${name} is paused. Resume it at Cloudflare.` : undefined;
+  return undefined;
 }
 
 /** A DNS record as Cloudflare returns it. */

@@ -54,6 +54,22 @@ describe("the preflight", () => {
   });
 });
 
+test("a delegation that leads elsewhere is a warning, because no record at Cloudflare counts then", async () => {
+  await using dns = await startDnsServer("example.com NS ns1.registrar.example");
+  const outcome = await run({ stack: "production", config: production, preview: true, cloud: cloud(), dns });
+  expect(outcome.logs.map(({ message }) => message)).toContain(
+    "DNS asks ns1.registrar.example for example.com, and not Cloudflare (ada.ns.cloudflare.com, bob.ns.cloudflare.com): no record that is set there counts. Correct the name servers where example.com is delegated.",
+  );
+});
+
+test("a certificate that ACM rejects at once is told apart from one that it has not issued in time", async () => {
+  const error = "unexpected state 'FAILED', wanted target 'ISSUED'";
+  const rejected = { "store-orders-production-orders-example-com-validation": error };
+  const outcome = await update(production, { cloud: cloud({ failing: rejected }) });
+  const errors = outcome.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
+  expect(errors[0]).toMatch(/^ACM rejected the request for the certificate of orders.example.com \(FAILED\)/);
+});
+
 test("an update without a certificate after 30 minutes fails with a checklist", async () => {
   const outcome = await certificateTimeout;
   expect(outcome.code).not.toBe(0);

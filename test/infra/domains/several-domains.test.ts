@@ -51,6 +51,24 @@ const allOptions = run({
 
 const standard = update(production);
 
+/** Cloudflare returns the names of this zone, and of its records, in Unicode. */
+const internationalCloud = cloud({
+  zones: [zone("xn--bcher-kva.de")],
+  records: [{ ...liveElsewhere, zone: "xn--bcher-kva.de", name: "www.bücher.de" }],
+});
+const international = (adopt: object, preview: boolean) =>
+  run({
+    stack: "production",
+    config: withDomains(
+      { primary: "shop.bücher.de", redirects: [{ from: "www.bücher.de", to: "shop.bücher.de" }] },
+      { "store-orders:adopt": adopt },
+    ),
+    preview,
+    cloud: internationalCloud,
+  });
+const blocked = international({}, true);
+const adopted = blocked.then(() => international({ "www.xn--bcher-kva.de": liveElsewhere.id }, false));
+
 describe("several hosts", () => {
   test("each record is created in the longest matching zone, also at an apex and for several zones", async () => {
     const outcome = await success(allOptions);
@@ -76,6 +94,20 @@ describe("several hosts", () => {
         record: { type: "CNAME", name: "shop" },
       },
     });
+  });
+
+  test("an internationalised zone is found, and a record in it that blocks or is adopted", async () => {
+    expect((await blocked).errors).toContain("CNAME www.xn--bcher-kva.de → shop.example.net");
+    const outcome = await success(adopted);
+    const names = ofType(outcome, RECORD).map(({ inputs }) => inputs["name"]);
+    // Other names would be changed again after each refresh.
+    expect(names.toSorted()).toEqual(
+      internationalCloud
+        .records()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+    expect(names).toContain("www.bücher.de");
   });
 
   test("domain names are created one after another, and each host has its own certificate", async () => {

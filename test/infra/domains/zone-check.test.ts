@@ -7,7 +7,7 @@ import {
   selectZone,
   zoneCandidates,
 } from "../../../infra/domains/zone-check.ts";
-import { hostKey } from "../../../infra/names.ts";
+import { hostKey, ownershipComment } from "../../../infra/names.ts";
 import { zone } from "../harness/cloud.ts";
 
 describe("zone selection", () => {
@@ -41,10 +41,47 @@ describe("zone selection", () => {
     ["a pending zone", [zone("example.com", { status: "pending" })]],
     ["a zone that was moved away", [zone("example.com", { status: "moved", nameServers: [] })]],
     ["a zone with another authoritative DNS", [zone("example.com", { type: "partial" })]],
-    ["a paused zone", [zone("example.com", { paused: true })]],
-  ])("%s is reported as a problem", (_case, zones) => {
-    expect(selectZone("orders.example.com", zones)).toMatchSnapshot();
+    [
+      "a pending zone of a subdomain",
+      [zone("eu.example.com", { status: "pending" }), zone("example.com", { status: "moved" })],
+      "orders.eu.example.com",
+    ],
+  ])("%s is reported as a problem", (_case, zones, host = "orders.example.com") => {
+    expect(selectZone(host, zones)).toMatchSnapshot();
   });
+
+  test.each([
+    [
+      "a paused zone",
+      "example.com",
+      [zone("example.com", { paused: true })],
+      /the zone example.com is paused/,
+    ],
+    [
+      "a pending zone below an active one",
+      "example.com",
+      [zone("example.com"), zone("eu.example.com", { status: "pending" })],
+      /eu.example.com at Cloudflare is not delegated \(status pending\), so the records are set in example.com/,
+    ],
+  ])("%s is used with a note", (_case, name, zones, note) => {
+    const selected = selectZone("orders.eu.example.com", zones);
+    expect(selected).toMatchObject({ ok: true, zone: { name }, warnings: [expect.stringMatching(note)] });
+  });
+});
+
+test.each([
+  ["shop", "production", "shop/production, kept by Pulumi"],
+  ["p".repeat(60), "s".repeat(23), `${"p".repeat(60)}/${"s".repeat(23)}, kept by Pulumi`],
+])("the comment of %s/%s is as ever", (project, stack, comment) => {
+  expect(ownershipComment({ project, stack })).toBe(comment);
+});
+
+test("a comment has at most Cloudflare's 100 characters, and no other stack has it", () => {
+  const comments = ["a", "b"].map((last) =>
+    ownershipComment({ project: "p".repeat(90), stack: `${"s".repeat(60)}${last}` }),
+  );
+  expect(comments.map(({ length }) => length)).toEqual([100, 100]);
+  expect(new Set(comments).size).toBe(2);
 });
 
 test("different hosts have different logical names", () => {

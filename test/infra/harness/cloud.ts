@@ -1,3 +1,4 @@
+import { domainToUnicode } from "node:url";
 import type { Zone } from "../../../infra/domains/zone-check.ts";
 import type { Cloud } from "./deployment.ts";
 import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
@@ -57,7 +58,9 @@ export function cloud({
 }: World = {}): TestCloud {
   const functions: Readonly<Record<string, (args: Invoke["args"]) => Readonly<Record<string, Value>>>> = {
     "cloudflare:index/getZones:getZones": ({ name }) => ({
-      results: zones.filter((each) => each.name === name).map((each) => ({ ...each })),
+      results: zones
+        .map((each) => ({ ...each, name: domainToUnicode(each.name) }))
+        .filter((each) => each.name === name),
     }),
     "cloudflare:index/getDnsRecords:getDnsRecords": ({ zoneId = null, ...filter }) => ({
       results: records.find(ignoresFilters ? { zoneId } : { zoneId, ...filter }),

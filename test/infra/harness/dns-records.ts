@@ -1,3 +1,4 @@
+import { domainToUnicode } from "node:url";
 import type { Registration } from "./registration.ts";
 import type { Value } from "./wire.ts";
 
@@ -71,7 +72,8 @@ function toRecord(id: string, { inputs }: Registration): ZoneRecord {
   return {
     id,
     zone,
-    name: text("name"),
+    // Cloudflare has internationalised names in Unicode, whatever it is given.
+    name: domainToUnicode(text("name")),
     type: text("type"),
     content: text("content"),
     comment: text("comment"),

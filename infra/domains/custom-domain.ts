@@ -176,7 +176,7 @@ export class CustomDomain extends pulumi.ComponentResource {
         // ACM can reject a request at once.
         status: certificates.find((found) => found.arn === arn)?.status ?? (now as CertificateStatus),
         requestedAt: tags?.[REQUESTED_TAG],
-        validated: (await observer?.isSet({ name, value })) === true,
+        verification: await observer?.(host, { validationRecord: { name, value } }),
       }),
     );
   }
@@ -187,11 +187,15 @@ export class CustomDomain extends pulumi.ComponentResource {
     target: pulumi.Output<string>,
   ): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
-    return pulumi.all([this.certificate.arn, target]).apply(async ([arn, target]) => {
-      // Another certificate may be left from before this one was requested.
-      const status = certificates.find((found) => found.arn === arn)?.status;
-      return describeRecord(host, status, await observer?.checkRecord(host, target), reverify);
-    });
+    const { name, value } = this.validationRecord;
+    return pulumi
+      .all([this.certificate.arn, target, name, value])
+      .apply(async ([arn, target, name, value]) => {
+        // Another certificate may be left from before this one was requested.
+        const status = certificates.find((found) => found.arn === arn)?.status;
+        const verification = await observer?.(host, { target, validationRecord: { name, value } });
+        return describeRecord(host, status, verification, reverify);
+      });
   }
 
   /** Cloudflare returns an internationalised name in Unicode, so that punycode would be a change after each refresh. */

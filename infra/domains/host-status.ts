@@ -6,8 +6,13 @@ import {
   VALIDATION_TIMEOUT_MS,
 } from "../../lib/domains/lifecycle.ts";
 import { PROPAGATION } from "../../lib/domains/verification/advice.ts";
+import { REASONS } from "../../lib/domains/verification/reasons.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
-import { type Verification, verifyHost } from "../../lib/domains/verification/verify.ts";
+import {
+  type Verification,
+  type VerificationOptions,
+  verifyHost,
+} from "../../lib/domains/verification/verify.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import type { CertificateStatus } from "./certificates.ts";
 
@@ -33,8 +38,8 @@ interface AwaitedCertificate {
   readonly status?: CertificateStatus | undefined;
   /** RFC 3339. Missing if it is not known. */
   readonly requestedAt?: string | undefined;
-  /** True if the validation record has been observed. */
-  readonly validated: boolean;
+  /** What was observed of its validation record. @default not looked up */
+  readonly verification?: Pick<Verification, "reasons"> | undefined;
   /** The number of the host under `reverify`. */
   readonly reverify: number;
 }
@@ -55,7 +60,12 @@ export function describeHeldHost(host: string): HostStatus {
 
 /** Describes a host whose certificate has not been issued. Pure. */
 export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostStatus {
-  const { host, status, requestedAt, validated, reverify } = awaited;
+  const { host, status, requestedAt, verification, reverify } = awaited;
+  const problem = verification?.reasons.find(({ code }) => code === "validation_record");
+  // A lookup that fails says nothing.
+  const validated = verification?.reasons.every(
+    ({ code }) => code === "target_unknown" || REASONS[code].aspect === "certificate",
+  );
   const renew = describeReverify(host, reverify);
   if (status === "VALIDATION_TIMED_OUT") {
     return {
@@ -90,6 +100,7 @@ export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostSta
     reason: `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`,
     next: [
       `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`,
+      ...(problem === undefined ? [] : [escapeControls(problem.fix)]),
       update,
     ],
     ...period,
@@ -108,6 +119,11 @@ export function describeRecord(
     const reason = `The certificate is no longer valid (${status}).`;
     const next = [keep, describeReverify(host, reverify)];
     return { state: "needs_attention", attention: "certificate_failed", reason, next };
+  }
+  const validation = verification?.reasons.find(({ code }) => code === "validation_record");
+  if (verification?.dns === "ok" && validation !== undefined) {
+    const reason = `${SERVED.reason} The certificate cannot be renewed, because its validation record is not right: ${escapeControls(validation.found)}.`;
+    return { ...SERVED, reason, next: [escapeControls(validation.fix)] };
   }
   if (verification?.dns === "ok") return SERVED;
   const [problem] = verification?.reasons ?? [];
@@ -135,21 +151,13 @@ function periodOf(requestedAt: string | undefined): Pick<HostStatus, "since" | "
   return { since: formatTimestamp(start), until: formatTimestamp(start + VALIDATION_TIMEOUT_MS) };
 }
 
-/** Looks up the records of hosts whose DNS is managed elsewhere. */
-export interface RecordObserver {
-  /** Finds out whether the record of a host points to its target. */
-  checkRecord(host: string, target: string): Promise<Pick<Verification, "dns" | "reasons">>;
-  /** Finds out whether a validation record is set. False also if DNS does not answer. */
-  isSet(record: { readonly name: string; readonly value: string }): Promise<boolean>;
-}
+/** Looks up the records of a host whose DNS is managed elsewhere: without a target only the validation record. */
+export type RecordObserver = (
+  host: string,
+  records: Pick<VerificationOptions, "target" | "validationRecord">,
+) => Promise<Pick<Verification, "dns" | "reasons">>;
 
 /** Creates an observer that queries DNS. */
 export function createRecordObserver(resolver: DnsResolver): RecordObserver {
-  return {
-    checkRecord: (host, target) => verifyHost(host, { resolver, target }),
-    async isSet({ name, value }) {
-      const answer = await resolver(name, "CNAME");
-      return answer.outcome === "found" && answer.records.includes(value);
-    },
-  };
+  return (host, records) => verifyHost(host, { resolver, ...records });
 }

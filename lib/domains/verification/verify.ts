@@ -68,6 +68,8 @@ export interface VerificationOptions {
    * @default "stack"
    */
   readonly deployment?: Deployment | undefined;
+  /** The record by which the authority validates the host, if it is set by hand. Renewals need it, too. @default none */
+  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
 }
 
 /**
@@ -81,13 +83,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
 async function verifyInZone(
   host: string,
   zone: ZoneMatch,
-  {
-    resolver,
-    target,
-    authorities = [AUTHORITIES.amazon],
-    deployment,
-    validationRecord,
-  }: VerificationOptions & Pick<HostToVerify, "validationRecord">,
+  { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord }: VerificationOptions,
 ): Promise<Verification> {
   const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
   const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities, methods };
@@ -147,7 +143,7 @@ const SAYS_NOTHING: ReadonlySet<DnsState> = new Set([
 async function checkValidation(
   resolver: DnsResolver,
   input: HostCheckInput,
-  record: HostToVerify["validationRecord"],
+  record: VerificationOptions["validationRecord"],
 ): Promise<readonly Reason[]> {
   if (record === undefined) return [];
   const { host, zone, zoneSource } = input;
@@ -184,8 +180,8 @@ export interface HostToVerify extends ConfiguredHost {
   readonly target?: string;
   /** @default found in DNS */
   readonly zone?: string;
-  /** The record by which the authority validates the host, if it is set by hand. Renewals need it, too. @default none */
-  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
+  /** See `VerificationOptions`. */
+  readonly validationRecord?: VerificationOptions["validationRecord"];
   /** The status of the host in the last update of the stack that serves it. The report repeats it. @default none */
   readonly stack?: StackStatus;
 }
@@ -204,7 +200,7 @@ export interface HostReport extends ConfiguredHost, Verification {
 export const MAX_CONCURRENT_HOSTS = 50;
 
 /** Options of `verifyHosts`. */
-export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone"> {
+export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone" | "validationRecord"> {
   /**
    * The number of hosts that are verified at the same time.
    * @default MAX_CONCURRENT_HOSTS

@@ -13,7 +13,7 @@ const problem = {
 
 describe("an awaited certificate", () => {
   test("an awaited certificate needs attention if ACM rejected the request", () => {
-    const awaited = { host, reverify: 2, status: "FAILED", validated: true } as const;
+    const awaited = { host, reverify: 2, status: "FAILED" } as const;
     expect(describeAwaitedCertificate(awaited)).toMatchInlineSnapshot(`
       {
         "attention": "certificate_failed",
@@ -29,7 +29,7 @@ describe("an awaited certificate", () => {
 
   test("an awaited certificate has no deadline if the time of the request is not known", () => {
     for (const requestedAt of [undefined, "yesterday"]) {
-      const status = describeAwaitedCertificate({ host, reverify: 0, validated: false, requestedAt });
+      const status = describeAwaitedCertificate({ host, reverify: 0, requestedAt });
       expect(status).toMatchObject({ state: "pending_dns" });
       expect(status.reason).toBe("ACM waits for the validation record. It stops 72 hours after the request.");
       expect(Object.keys(status)).not.toContain("until");
@@ -50,6 +50,15 @@ describe("a host with a domain name", () => {
   test("a host with a domain name is live only if its record was observed", () => {
     expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [] }, 0).state).toBe("live");
     expect(describeRecord(host, "ISSUED", undefined, 0).state).toBe("pending_dns");
+  });
+
+  test("a live host whose validation record is gone says that its certificate cannot be renewed", () => {
+    const gone = { ...problem, code: "validation_record" } as const;
+    expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [gone] }, 0)).toMatchObject({
+      state: "live",
+      reason: expect.stringContaining("The certificate cannot be renewed"),
+      next: ["Change it."],
+    });
   });
 
   test("a host with a domain name is described by what was found instead, without control characters", () => {

@@ -1,9 +1,8 @@
 import { escapeControls } from "../../lib/core/text.ts";
 import { AUTHORITIES, checkCaa } from "../../lib/domains/verification/caa.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
-import type { Reason } from "../../lib/domains/verification/reasons.ts";
+import { REASONS, type Reason } from "../../lib/domains/verification/reasons.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
-import { isWithin } from "../../lib/domains/zone.ts";
 
 /** A host whose certificate ACM issues. */
 interface HostWithCertificate {
@@ -36,8 +35,10 @@ export async function findCaaProblems(
     reasons.filter(({ code }) => code !== "caa_unanswered").map((reason) => ({ host, reason })),
   );
   const failed = checked.flatMap(({ reasons }) => reasons.filter(({ code }) => code === "caa_unanswered"));
-  const explain = ({ host, reason }: (typeof forbidden)[number]) =>
-    `${describe(reason, host.hasCertificate ? "renew" : "issue")} ${describeFix(reason)}`;
+  const explain = ({ host, reason: { code, found, fix } }: (typeof forbidden)[number]) =>
+    escapeControls(
+      `${host.host}: ${host.hasCertificate ? "The certificate cannot be renewed. " : ""}${REASONS[code].title} Found: ${found}. ${fix}`,
+    );
   return {
     problems: forbidden.filter(({ host }) => !host.hasCertificate).map(explain),
     warnings: [
@@ -52,25 +53,6 @@ async function check({ host, zone }: HostWithCertificate, resolver: DnsResolver)
   // The CAA check does not depend on the target, which is not known before the host has been created.
   const input = { ...located, host, target: "", authorities: [AUTHORITIES.amazon] };
   return (await checkCaa(resolver, input)).reasons;
-}
-
-function describe({ host, found, code }: Reason, action: "issue" | "renew"): string {
-  const what =
-    code === "caa_forbids"
-      ? `CAA records forbid Amazon to ${action} the certificate`
-      : `a critical CAA record with a tag that Amazon does not know forbids it to ${action} the certificate`;
-  return escapeControls(`${host}: ${what}: ${found}.`);
-}
-
-function describeFix({ host, name, expected, fix, code }: Reason): string {
-  if (isWithin(host, name)) return escapeControls(fix);
-  const change =
-    code === "caa_forbids"
-      ? `add ${expected.slice(name.length + 1)}`
-      : "set the flags of the critical record to 0";
-  return escapeControls(
-    `${host} or one of its parents is a CNAME that leads to ${name}, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of ${name} to ${change}.`,
-  );
 }
 
 function describeFailures(reasons: readonly Reason[]): string {

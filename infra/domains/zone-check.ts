@@ -1,4 +1,4 @@
-import { isWithin, locateInZone } from "../../lib/domains/zone.ts";
+import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
 
 /** A zone as Cloudflare returns it. */
 export interface Zone {
@@ -17,11 +17,7 @@ export type ZoneSelection =
 
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
-  const registrable = locateInZone(host).zone;
-  const labels = host.split(".");
-  return labels
-    .map((_, index) => labels.slice(index).join("."))
-    .filter((name) => isWithin(name, registrable));
+  return namesWithin(host, locateInZone(host).zone);
 }
 
 /**
@@ -51,7 +47,7 @@ export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection 
 
 /** The names between a host and its zone: an NS record at one of them delegates the host out of the zone. */
 export function delegationCandidates(host: string, zone: string): readonly string[] {
-  return zoneCandidates(host).filter((name) => name !== host && name !== zone && isWithin(name, zone));
+  return namesWithin(host, zone).filter((name) => name !== host && name !== zone);
 }
 
 function describeMissingZone(host: string): string {

@@ -34,6 +34,12 @@ export function registrableDomainOf(host: string): string {
   return getDomain(host, { allowPrivateDomains: true, extractHostname: false }) ?? host;
 }
 
+/** The name and each one above it, down to the zone. */
+export function namesWithin(name: string, zone: string): readonly string[] {
+  const names = name.split(".").map((_, index, labels) => labels.slice(index).join("."));
+  return names.filter((each) => isWithin(each, zone));
+}
+
 /** True if the name is the zone itself or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);

@@ -86,7 +86,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const isLimited = takesTime && !served.has(host ?? "") && callers.isExhausted(address, at);
     if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
     const route = router.route(host, target);
-    if (!isPromise(route)) return route;
+    if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
     return settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host").then((found) => {
       if (served.size >= MAX_SERVED_HOSTS) served.clear();
@@ -98,10 +98,6 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
 }
 
 const MISDIRECTED: HostRoute = { action: "misdirected" };
-
-function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof (Object(value) as { readonly then?: unknown }).then === "function";
-}
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
 function replyForHost({ action, ...route }: HostRoute): Reply | undefined {

@@ -53,16 +53,11 @@ export interface DnsResolverOptions {
    */
   readonly nameServerPort?: number;
   /** Called with each answer: what was asked, and who answered. @default nothing */
-  readonly onAnswer?: (answered: AnsweredQuery) => void;
+  readonly onAnswer?: AnswerListener;
 }
 
-/** A query, and the answer of one server. */
-export interface AnsweredQuery {
-  readonly name: string;
-  readonly type: RecordType;
-  readonly server: string;
-  readonly answer: DnsAnswer;
-}
+/** Is told of the answer of one server. */
+export type AnswerListener = (query: string, server: string, answer: DnsAnswer) => void;
 
 /**
  * Creates a resolver that queries over UDP, and over TCP if the answer is too large for that. Each query has a socket
@@ -115,7 +110,7 @@ interface QueryLimits {
   readonly maxAttempts: number;
   /** False to ask a server only for its own zones. */
   readonly recursive: boolean;
-  readonly onAnswer: (answered: AnsweredQuery) => void;
+  readonly onAnswer: AnswerListener;
 }
 
 function createResolve(
@@ -139,7 +134,7 @@ function createResolve(
           ({ name, code = "" }: NodeJS.ErrnoException) =>
             failed(FAILURES[name === "TimeoutError" ? name : code] ?? "unreachable"),
         );
-        onAnswer({ name, type, server: server.address, answer });
+        onAnswer(`${type} ${name}`, server.address, answer);
         if (answer.outcome !== "failed") return answer;
         if (answer.reason !== "timeout") tried.add(server);
         // The response of a server about the name is worth more than that another one is down.

@@ -31,7 +31,7 @@ import {
 } from "../../domains/verification/verify.ts";
 import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
-import { type AnsweredQuery, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
+import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
 import { readDomainsFile } from "../config-files.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
@@ -158,14 +158,12 @@ export function createVerification(
 }
 
 /** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
-function printTo({ log }: Pick<CommandContext["terminal"], "log">) {
-  return ({ name, type, server, answer }: AnsweredQuery) => {
+function printTo({ log }: CommandContext["terminal"]): AnswerListener {
+  return (query, server, answer) => {
     const { outcome } = answer;
-    const records = recordsIn(answer).map((record) =>
-      typeof record === "string" ? record : JSON.stringify(record),
-    );
-    const said = outcome === "failed" ? answer.reason : outcome === "found" ? records.join(", ") : outcome;
-    log(escapeControls(`${type} ${name} @${server}: ${said}`));
+    const found = recordsIn(answer).map((each) => (typeof each === "string" ? each : JSON.stringify(each)));
+    const said = outcome === "failed" ? answer.reason : found.join(", ") || outcome;
+    log(escapeControls(`${query} @${server}: ${said}`));
   };
 }
 

@@ -204,10 +204,9 @@ function formatCaa({ flags, tag, value }: CaaRecord): string {
  */
 export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
   const said = await checkEach(resolver, input.zone, (ask) => checkCaaAt(ask, input));
-  const strictest = said.find(({ result }) => result.reasons.length > 0) ?? said[0];
-  if (strictest === undefined) return checkCaaAt(resolver, input);
-  const { server, result } = strictest;
-  if (said.every((other) => isSameResult(result, other.result))) return result;
+  const [server, result] = said.find(([, { reasons }]) => reasons.length > 0) ?? said[0] ?? [];
+  if (result === undefined) return checkCaaAt(resolver, input);
+  if (said.every(([, other]) => isSameResult(result, other))) return result;
   return { ...result, notes: [...(result.notes ?? []), `Only some name servers say so, such as ${server}.`] };
 }
 
@@ -283,7 +282,7 @@ function explainCaa(
     owner === target
       ? `These records belong to the platform. Ask its operator to ${change} at ${owner}.`
       : owner !== queried && queried === host
-        ? `${host} inherits these records through its CNAME. Point it to ${target} instead.`
+        ? `${host} inherits these records through its CNAME. ${target === "" ? `Remove it until the certificate has been issued, or ask the operator of ${owner} to ${change}` : `Point it to ${target} instead`}.`
         : `At the DNS provider of ${locateInZone(owner).zone}, ${change} at ${where}${suffix}.`;
   const found = `${owner} ${records.map(formatCaa).join(", ")}`;
   return { code, host, name: owner, found, expected, fix };

@@ -1,5 +1,5 @@
 import { isWithin } from "../zone.ts";
-import { type AddressComparison, explain } from "./explain-records.ts";
+import { explain } from "./explain-records.ts";
 import {
   checkEach,
   findDelegation,
@@ -31,9 +31,9 @@ export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput)
     queryRecords(resolver, input),
     checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),
   ]);
-  const present = said[0]?.result;
+  const present = said[0]?.[1];
   if (present === undefined) return remembered;
-  if (!said.every(({ result }) => isSameResult(result, present))) return explainDisagreement(input, said);
+  if (!said.every(([, result]) => isSameResult(result, present))) return explainDisagreement(input, said);
   if (isSameResult(remembered, present)) return remembered;
   if (present.reasons.length > 0) {
     // An apex shows only addresses, which can differ between two queries without any change.
@@ -45,8 +45,8 @@ export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput)
 
 /** If every name server is wrong, what the first one has is to be corrected, too. */
 function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[]): HostCheckResult {
-  const isWrong = said.every(({ result }) => result.reasons.length > 0);
-  const first = isWrong ? (said[0]?.result.reasons ?? []) : [];
+  const isWrong = said.every(([, { reasons }]) => reasons.length > 0);
+  const first = isWrong ? (said[0]?.[1].reasons ?? []) : [];
   // The addresses of a wrong apex can come from a record that shows others each time.
   return { reasons: isWrong && input.apex ? first : [...first, explain(input).disagreement(said)] };
 }
@@ -159,7 +159,7 @@ async function explainLameZone(
     resolver(input.zone, "DS"),
   ]);
   const failing = await findLameServers(resolver, input.zone, nameServers);
-  return explain(input).lameZone({ parent, nameServers, failing, signed: ds.outcome === "found" });
+  return explain(input).lameZone(parent, nameServers, failing, ds.outcome === "found");
 }
 
 /**
@@ -204,6 +204,17 @@ async function compareAddresses(
   return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
 }
 
+/**
+ * Addresses of a host, compared with those of the target: the ones that it was not seen to have, all that it was seen to
+ * have, whether its answers differ, so that it may have more, and the reason why none was seen.
+ */
+export interface AddressComparison {
+  readonly strays: readonly string[];
+  readonly expected: readonly string[];
+  readonly varies: boolean;
+  readonly failure: DnsFailure | undefined;
+}
+
 /** The most answers of a target that are compared. */
 const MAX_TARGET_ANSWERS = 5;
 
@@ -216,7 +227,7 @@ async function compareWithTarget(
   { target }: HostCheckInput,
   addresses: readonly string[],
 ): Promise<AddressComparison> {
-  if (addresses.length === 0) return { strays: [], expected: [], varies: false };
+  if (addresses.length === 0) return { strays: [], expected: [], varies: false, failure: undefined };
   const { last } = await followCnames(resolver, target);
   const seen = new Set<string>();
   let failure: DnsFailure | undefined;
@@ -237,19 +248,13 @@ async function compareWithTarget(
   if (strays().length > 0) {
     const { fresh = resolver } = resolver;
     const servers = await findNameServers(fresh, (await findZone(resolver, last)).zone);
-    const sources = servers.length === 0 ? [fresh] : servers.map((server) => server.ask);
+    const sources = servers.length === 0 ? [fresh] : servers.map(([, own]) => own);
     for (let asked = 0; asked < MAX_TARGET_ANSWERS - 1 && strays().length > 0; asked++) {
       if (asked >= sources.length && !varies) break;
       await ask(sources[asked % sources.length] ?? fresh);
     }
   }
-  const expected = [...seen];
-  return {
-    strays: strays(),
-    expected,
-    varies,
-    ...(expected.length > 0 || failure === undefined ? {} : { failure }),
-  };
+  return { strays: strays(), expected: [...seen], varies, failure: seen.size > 0 ? undefined : failure };
 }
 
 /**

@@ -2,33 +2,11 @@
 import { formatDuration } from "../../core/text.ts";
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
+import type { AddressComparison } from "./check-records.ts";
 import type { ServerResult } from "./find-zone.ts";
 import { type ApexRecord, isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import { DNS_FAILURES, type HostCheckInput, type Reason, type ReasonCode } from "./reasons.ts";
 import type { CnameChain, DnsFailure } from "./resolver.ts";
-
-/** Addresses of a host, compared with those of the target. */
-export interface AddressComparison {
-  /** The addresses of the host that the target was not seen to have. */
-  readonly strays: readonly string[];
-  /** All that the target was seen to have. */
-  readonly expected: readonly string[];
-  /** True if the answers of the target differ, so that it may have more addresses than were seen. */
-  readonly varies: boolean;
-  /** The reason why none was seen. */
-  readonly failure?: DnsFailure | undefined;
-}
-
-/** The delegation of a zone whose name servers fail. */
-export interface LameDelegation {
-  readonly parent: string;
-  /** The name servers to which the parent delegates the zone, if they are known. */
-  readonly nameServers: readonly string[];
-  /** The failure of each of them, if it is known. */
-  readonly failing: readonly string[];
-  /** True if the parent has the fingerprint of the zone's key (DNSSEC). */
-  readonly signed: boolean;
-}
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
 export function explain(input: HostCheckInput) {
@@ -94,10 +72,10 @@ export function explain(input: HostCheckInput) {
     /** The name servers of the zone have different records. */
     disagreement(said: readonly ServerResult[]): Reason {
       const found = said.map(
-        ({ server, result }) =>
-          `${server}: ${result.found ?? result.reasons.map((each) => each.found).join("; ")}`,
+        ([server, { found, reasons }]) =>
+          `${server}: ${found ?? reasons.map((each) => each.found).join("; ")}`,
       );
-      const wrong = said.filter(({ result }) => result.reasons.length > 0).map(({ server }) => server);
+      const wrong = said.filter(([, { reasons }]) => reasons.length > 0).map(([server]) => server);
       const fix = `Visitors get either. Find out why ${wrong.join(", ")} ${wrong.length === 1 ? "has" : "have"} another record: if they belong to another provider than the others, let the registrar list only those of one; otherwise wait until the provider has updated all of them.`;
       const expected = `${right} at each name server of ${zone}`;
       return reason("name_servers_disagree", found.join("; "), fix, expected);
@@ -186,11 +164,16 @@ export function explain(input: HostCheckInput) {
       return reason("zone_not_delegated", found, fix, `name servers for ${zone}`, zone);
     },
 
-    /** The name servers of the zone fail, while those of its parent answer. */
-    lameZone({ parent, nameServers: delegated, failing, signed }: LameDelegation): Reason {
+    /** The name servers to which the parent delegates the zone fail. `isSigned`: the parent has its keys (DNSSEC). */
+    lameZone(
+      parent: string,
+      delegated: readonly string[],
+      failing: readonly string[],
+      isSigned: boolean,
+    ): Reason {
       const found = [`SERVFAIL for ${zone}, while ${parent} answers`, ...failing].join("; ");
       const servers = delegated.length === 0 ? "" : ` to ${delegated.join(", ")}`;
-      const dnssec = !signed
+      const dnssec = !isSigned
         ? ""
         : failing.length === 0 && delegated.length > 0
           ? ` The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`

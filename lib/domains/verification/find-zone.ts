@@ -1,5 +1,12 @@
-import { isWithin, locateInZone, placeInZone, registrableDomainOf, type ZoneMatch } from "../zone.ts";
-import { DNS_FAILURES, type HostCheckResult } from "./reasons.ts";
+import {
+  isWithin,
+  locateInZone,
+  namesWithin,
+  placeInZone,
+  registrableDomainOf,
+  type ZoneMatch,
+} from "../zone.ts";
+import { DNS_FAILURES, type HostCheckResult, type ReasonCode } from "./reasons.ts";
 import { type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
@@ -22,10 +29,7 @@ export async function findZone(
 ): Promise<ZoneMatch> {
   if (given !== undefined) return placeInZone(host, given, "given");
   const registrable = registrableDomainOf(host);
-  const names = host
-    .split(".")
-    .map((_, index, labels) => labels.slice(index).join("."))
-    .filter((name) => isWithin(name, registrable));
+  const names = namesWithin(host, registrable);
   const answers = await Promise.all(names.map((name) => resolver(name, "SOA")));
   const zones = answers.map((answer, index) => {
     if (answer.outcome === "found") return names[index];
@@ -64,8 +68,8 @@ export async function findDelegation(
   zone: string,
   parent: string,
 ): Promise<readonly string[]> {
-  const [own] = await findNameServers(resolver, parent);
-  return own === undefined ? [] : recordsIn<"NS">(await own.ask(zone, "NS"));
+  const [[, ask] = []] = await findNameServers(resolver, parent);
+  return ask === undefined ? [] : recordsIn<"NS">(await ask(zone, "NS"));
 }
 
 /** The name servers of a zone that fail to answer for it, each with the reason. */
@@ -83,18 +87,15 @@ export async function findLameServers(
   return (await Promise.all(checked)).filter((failure) => failure !== undefined);
 }
 
-/** A name server of a zone. */
-export interface NameServer {
-  readonly name: string;
-  /** Asks it for the names in the zone, so that no answer is a remembered one, and the given resolver for all others. */
-  readonly ask: DnsResolver;
-}
-
 /**
- * The name servers of a zone that answer for it, in the order of their names. Empty if they cannot be queried. They are
- * asked at the addresses that the resolver has for them.
+ * The name servers of a zone that answer for it, in the order of their names, each with a resolver that asks it for the names
+ * in the zone, so that no answer is a remembered one, and the given resolver for all others. Empty if they cannot be
+ * queried. They are asked at the addresses that the resolver has for them.
  */
-export async function findNameServers(resolver: DnsResolver, zone: string): Promise<readonly NameServer[]> {
+export async function findNameServers(
+  resolver: DnsResolver,
+  zone: string,
+): Promise<readonly (readonly [server: string, ask: DnsResolver])[]> {
   if (resolver.at === undefined) return [];
   const names = recordsIn<"NS">(await resolver(zone, "NS"))
     .toSorted()
@@ -109,9 +110,7 @@ export async function findNameServers(resolver: DnsResolver, zone: string): Prom
       const isElsewhere = answer.outcome === "failed" && answer.reason === "not_authoritative";
       return isElsewhere ? resolver(name, type) : answer;
     };
-    return [
-      { name: server, ask: Object.assign(ask, { at: resolver.at, fresh: resolver.fresh }) as DnsResolver },
-    ];
+    return [[server, Object.assign(ask, { at: resolver.at, fresh: resolver.fresh }) as DnsResolver] as const];
   });
   return (await Promise.all(servers)).flat();
 }
@@ -127,10 +126,7 @@ async function resolverAt(resolver: DnsResolver, server: string): Promise<DnsRes
 }
 
 /** The result of a check as one name server answers it. */
-export interface ServerResult {
-  readonly server: string;
-  readonly result: HostCheckResult;
-}
+export type ServerResult = readonly [server: string, result: HostCheckResult];
 
 /**
  * The result of a check at each name server of a zone that answers it: they can differ while a zone is being moved, or if
@@ -143,12 +139,10 @@ export async function checkEach(
 ): Promise<readonly ServerResult[]> {
   const servers = await findNameServers(resolver, zone);
   const results = await Promise.all(
-    servers.map(async ({ name, ask }) => ({ server: name, result: await check(ask) })),
+    servers.map(async ([server, ask]) => [server, await check(ask)] as const),
   );
-  return results.filter(
-    ({ result }) =>
-      !result.reasons.some(({ code }) => code === "dns_unanswered" || code === "caa_unanswered"),
-  );
+  const failed: readonly ReasonCode[] = ["dns_unanswered", "caa_unanswered"];
+  return results.filter(([, { reasons }]) => !reasons.some(({ code }) => failed.includes(code)));
 }
 
 /** True if two results say the same: what was found if something is wrong, and nothing otherwise. */

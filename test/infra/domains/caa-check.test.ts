@@ -40,10 +40,10 @@ test("each record that forbids a certificate is a problem with its fix, also beh
   expect(warnings).toEqual([]);
   expect(problems).toMatchInlineSnapshot(`
     [
-      "orders.example.com: CAA records forbid Amazon to issue the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
-      "shop.example.com: CAA records forbid Amazon to issue the certificate: old-shop.platform.example.net CAA 0 issue "letsencrypt.org", CAA 0 issuewild "amazon.com". shop.example.com or one of its parents is a CNAME that leads to old-shop.platform.example.net, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of old-shop.platform.example.net to add CAA 0 issue "amazon.com".",
-      "strict.example.com: a critical CAA record with a tag that Amazon does not know forbids it to issue the certificate: strict.example.com CAA 128 contactemail "me@example.com". At the DNS provider of example.com, set the flags of CAA 128 contactemail "me@example.com" to 0 at strict.example.com.",
-      "strict-shop.example.com: a critical CAA record with a tag that Amazon does not know forbids it to issue the certificate: strict.platform.example.net CAA 128 future "x". strict-shop.example.com or one of its parents is a CNAME that leads to strict.platform.example.net, so these records count. Remove that CNAME until the certificate has been issued, or ask the operator of strict.platform.example.net to set the flags of the critical record to 0.",
+      "orders.example.com: CAA records forbid the certificate. Found: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
+      "shop.example.com: CAA records forbid the certificate. Found: old-shop.platform.example.net CAA 0 issue "letsencrypt.org", CAA 0 issuewild "amazon.com". shop.example.com inherits these records through its CNAME. Remove it until the certificate has been issued, or ask the operator of old-shop.platform.example.net to add the record CAA 0 issue "amazon.com".",
+      "strict.example.com: A critical CAA record with a tag that the authority does not know forbids its certificates. Found: strict.example.com CAA 128 contactemail "me@example.com". At the DNS provider of example.com, set the flags of CAA 128 contactemail "me@example.com" to 0 at strict.example.com.",
+      "strict-shop.example.com: A critical CAA record with a tag that the authority does not know forbids its certificates. Found: strict.platform.example.net CAA 128 future "x". strict-shop.example.com inherits these records through its CNAME. Remove it until the certificate has been issued, or ask the operator of strict.platform.example.net to set the flags of CAA 128 future "x" to 0.",
     ]
   `);
 });
@@ -68,7 +68,7 @@ test("records that prevent the renewal of a certificate are a warning", async ()
   expect(problems).toEqual([]);
   expect(warnings).toMatchInlineSnapshot(`
     [
-      "orders.example.com: CAA records forbid Amazon to renew the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
+      "orders.example.com: The certificate cannot be renewed. CAA records forbid the certificate. Found: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.",
     ]
   `);
 });

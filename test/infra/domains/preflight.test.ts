@@ -39,7 +39,7 @@ describe("the preflight", () => {
       "DNS is not ready for the domains:
         orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
         shop.example.net: the Cloudflare token can read no zone for this host (looked for shop.example.net, example.net). Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.
-        orders.example.com: CAA records forbid Amazon to issue the certificate: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records."
+        orders.example.com: CAA records forbid the certificate. Found: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records."
     `);
   });
 

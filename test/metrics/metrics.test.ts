@@ -177,6 +177,19 @@ test("the metrics are served at /metrics only, with those of the process", async
   expect((await fetch(server.url, { method: "POST" })).status).toBe(404);
 });
 
+test("a server in front waits for the answer of a database about a host, which may fail", async () => {
+  const isCustomHost = async (host: string) => {
+    if (host === "down.example.com") throw new Error("connection refused");
+    return host === "shop.example.com";
+  };
+  server = await startMetricsServer({ metrics: createMetrics(), port: 0, isCustomHost });
+  const ask = server.url.replace("/metrics", "/domains/ask?domain=");
+  const status = async (host: string) => (await fetch(`${ask}${host}`)).status;
+  expect(await status("shop.example.com")).toBe(200);
+  expect(await status("other.example.com")).toBe(404);
+  expect(await status("down.example.com")).toBe(503);
+});
+
 test("the age of changes that a clock nine years ahead wrote grows from the time at which they are first measured", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());

@@ -112,8 +112,9 @@ async function checkMissing(
     resolver(zone, "NS"),
     findBeside(resolver, input),
   ]);
-  // A wildcard record of the zone answers for that name, too.
-  const values = recordsIn<"CNAME">(completed);
+  // A wildcard or DNAME record of the zone answers for that name, too.
+  const isOwn = completed.outcome === "found" && completed.dname === undefined;
+  const values = isOwn ? completed.records : [];
   const isCompleted = values.length > 0 && !(await matchesWildcard(resolver, `${host}.${zone}`, values));
   const missing = explain(input).missing(found, isCompleted, beside);
   return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
@@ -122,9 +123,12 @@ async function checkMissing(
 /** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */
 async function findBeside(resolver: DnsResolver, { host, apex }: HostCheckInput): Promise<readonly string[]> {
   if (apex) return [];
-  const types = ["TXT", "MX"] as const;
-  const answers = await Promise.all(types.map((type) => resolver(host, type)));
-  return types.filter((_, index) => answers[index]?.outcome === "found");
+  const beside = (["TXT", "MX"] as const).map(async (type) => {
+    const values = recordsIn<"TXT" | "MX">(await resolver(host, type));
+    const isOwn = values.length > 0 && !(await matchesWildcard(resolver, host, values, [type]));
+    return isOwn ? [type] : [];
+  });
+  return (await Promise.all(beside)).flat();
 }
 
 /**
@@ -177,7 +181,10 @@ async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): 
   );
   const { strays, varies } = await compareWithTarget(resolver, input, own);
   const mixed = varies ? [] : strays;
-  return mixed.length === 0 && beside.length === 0 ? [] : [explain(input).mixedRecords(mixed, beside)];
+  if (mixed.length === 0 && beside.length === 0) return [];
+  const reason = explain(input).mixedRecords(mixed, beside);
+  const isWildcard = !input.apex && (await matchesWildcard(resolver, input.host, mixed));
+  return [isWildcard ? explain(input).wildcard(reason) : reason];
 }
 
 /** An apex, and a subdomain whose CNAME is flattened, returns only addresses, so they are compared with the platform's. */
@@ -195,12 +202,13 @@ async function compareAddresses(
   if (apex && expected.length === 0 && failure === undefined) {
     return { reasons: [explain(input).missingTarget(`${target} has no A or AAAA record`)] };
   }
-  if (strays.length < addresses.length) return { reasons: [explain(input).strayAddresses(compared)] };
   const [beside, wildcard] = await Promise.all([
     findBeside(resolver, input),
     apex ? false : matchesWildcard(resolver, host, strays),
   ]);
-  const wrong = explain(input).wrongAddresses(compared, beside);
+  const isPartly = strays.length < addresses.length;
+  const { strayAddresses, wrongAddresses } = explain(input);
+  const wrong = isPartly ? strayAddresses(compared) : wrongAddresses(compared, beside);
   return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
 }
 
@@ -295,13 +303,10 @@ async function matchesWildcard(
   resolver: DnsResolver,
   name: string,
   values: readonly string[],
+  types: readonly ("CNAME" | "A" | "AAAA" | "TXT" | "MX")[] = ["CNAME", "A", "AAAA"],
 ): Promise<boolean> {
   const sibling = `${PROBE_LABEL}${name.slice(name.indexOf("."))}`;
-  const answers = await Promise.all([
-    resolver(sibling, "CNAME"),
-    resolver(sibling, "A"),
-    resolver(sibling, "AAAA"),
-  ]);
-  const found = answers.flatMap((answer) => recordsIn<"CNAME" | "A" | "AAAA">(answer));
+  const answers = await Promise.all(types.map((type) => resolver(sibling, type)));
+  const found = answers.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
   return values.some((value) => found.includes(value));
 }

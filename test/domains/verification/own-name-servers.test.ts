@@ -74,6 +74,19 @@ test("of a zone with more name servers than any has, thirteen are asked", async 
   expect(new Set(asked).size).toBe(13);
 });
 
+test("a name server that does not answer is asked once in a check of many hosts", async () => {
+  let asked = 0;
+  const at = () =>
+    (async () => {
+      asked += 1;
+      return failed("timeout");
+    }) as unknown as DnsResolver;
+  const resolver = Object.assign(createResolver({ ...ZONE, ...RIGHT }), { at });
+  const hosts = Array.from({ length: 20 }, () => ({ host: HOST, role: "alias" }) as const);
+  expect(await verifyHosts(hosts, { resolver, target: TARGET })).toHaveLength(20);
+  expect(asked).toBe(1);
+});
+
 describe("a resolver that remembers an old answer", () => {
   test("a record that has just been corrected only needs time, and the report says how much", async () => {
     // How long the resolver remembers that there is no address does not matter.

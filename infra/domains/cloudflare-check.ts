@@ -100,41 +100,33 @@ function toNormalForm(name: string): string {
   return domainToASCII(name) || name;
 }
 
-async function queryRecords(
+/** The records that pass a filter of Cloudflare's and, as the provider ignores filters that it does not know, one of ours. */
+async function findRecords(
   subject: string,
   args: Parameters<typeof getDnsRecords>[0],
+  matches: (record: ZoneRecord) => boolean,
   options: pulumi.InvokeOptions,
 ): Promise<readonly ZoneRecord[]> {
-  const records = await query<ZoneRecord>(subject, () => getDnsRecords(args, options));
-  return records.map((record) => ({
+  const found = await query<ZoneRecord>(`the records ${subject}`, () => getDnsRecords(args, options));
+  const inNormalForm = found.map(({ name, content, ...record }) => ({
     ...record,
-    name: toNormalForm(record.name),
-    content: toNormalForm(record.content),
+    name: toNormalForm(name),
+    content: toNormalForm(content),
   }));
+  return inNormalForm.filter(matches);
 }
 
-async function recordsNamed(
-  name: string,
-  zoneId: string,
-  options: pulumi.InvokeOptions,
-): Promise<readonly ZoneRecord[]> {
-  const filter = { name: { exact: domainToUnicode(name) } };
-  const records = await queryRecords(`the records at ${name}`, { zoneId, ...filter }, options);
-  return records.filter((record) => record.name === name);
+function recordsNamed(name: string, zoneId: string, options: pulumi.InvokeOptions) {
+  const args = { zoneId, name: { exact: domainToUnicode(name) } };
+  return findRecords(`at ${name}`, args, (record) => record.name === name, options);
 }
 
-async function validationRecordsBelow(
-  host: string,
-  zoneId: string,
-  options: pulumi.InvokeOptions,
-): Promise<readonly ZoneRecord[]> {
+function validationRecordsBelow(host: string, zoneId: string, options: pulumi.InvokeOptions) {
   const name = { endswith: `.${domainToUnicode(host)}` };
-  const filter = { type: "CNAME", name, content: { endswith: VALIDATION_DOMAIN } };
-  const records = await queryRecords(`the records below ${host}`, { zoneId, ...filter }, options);
-  // The provider ignores filters that its version does not know.
-  return records.filter(
-    ({ name: found, content }) => found.endsWith(`.${host}`) && content.endsWith(VALIDATION_DOMAIN),
-  );
+  const args = { zoneId, type: "CNAME", name, content: { endswith: VALIDATION_DOMAIN } };
+  const matches = (record: ZoneRecord) =>
+    record.name.endsWith(`.${host}`) && record.content.endsWith(VALIDATION_DOMAIN);
+  return findRecords(`below ${host}`, args, matches, options);
 }
 
 /** Returns the list that Cloudflare has. Fails closed if it cannot be queried. Mocks without a list have `mocked`. */

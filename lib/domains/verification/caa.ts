@@ -111,7 +111,11 @@ export function evaluateCaa(
     .map(({ value }) => parseIssue(value))
     .filter(({ issuer }) => authority.issuers.includes(issuer));
   if (permitting.length === 0) return { ok: false, code: "not_listed" };
-  const usable = permitting.filter((record) => methods === undefined || permitsOneOf(methods, record.limits));
+  const isMet = (limit: string) => {
+    const [name = "", value = ""] = limit.split("=");
+    return !/^validationmethods$/i.test(name) || value.split(",").some((method) => methods?.includes(method));
+  };
+  const usable = permitting.filter((record) => methods === undefined || record.limits.every(isMet));
   if (usable.length === 0) return { ok: false, code: "method_not_listed" };
   const limits = usable.map((record) => record.limits.join("; "));
   return { ok: true, limits: limits.includes("") ? [] : limits };
@@ -126,12 +130,6 @@ function isForbidding(
   { tags = [], criticalBits = 128 }: CertificateAuthority,
 ): boolean {
   return (flags & criticalBits) !== 0 && ![...KNOWN_TAGS, ...tags].includes(tag.toLowerCase());
-}
-
-function permitsOneOf(methods: readonly string[], limits: readonly string[]): boolean {
-  const [, permitted] =
-    limits.map((limit) => limit.split("=")).find(([name]) => /^validationmethods$/i.test(name ?? "")) ?? [];
-  return permitted === undefined || permitted.split(",").some((method) => methods.includes(method));
 }
 
 /** The parameters that authorities have to respect (RFC 8657). */

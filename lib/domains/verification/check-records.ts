@@ -141,29 +141,19 @@ async function explainFailure(
   failure: DnsFailure,
 ): Promise<HostCheckResult> {
   const { host, zone } = input;
-  if (failure === "servfail") {
-    const parent = zone.slice(zone.indexOf(".") + 1);
-    const [own, above] = await Promise.all([resolver(zone, "NS"), resolver(parent, "NS")]);
-    if (own.outcome === "nxdomain") return { reasons: [explain(input).zoneNotDelegated()] };
-    if (own.outcome === "failed" && own.reason === "servfail" && above.outcome !== "failed") {
-      return { reasons: [await explainLameZone(resolver, input, parent)] };
-    }
-  }
-  return { reasons: [explain(input).unanswered(host, failure)] };
-}
-
-async function explainLameZone(
-  resolver: DnsResolver,
-  input: HostCheckInput,
-  parent: string,
-): Promise<Reason> {
-  const above = await findZone(resolver, parent);
-  const [nameServers, ds] = await Promise.all([
-    findDelegation(resolver, input.zone, above.zone),
-    resolver(input.zone, "DS"),
+  const unanswered = { reasons: [explain(input).unanswered(host, failure)] };
+  if (failure !== "servfail") return unanswered;
+  const parent = zone.slice(zone.indexOf(".") + 1);
+  const [own, above] = await Promise.all([resolver(zone, "NS"), resolver(parent, "NS")]);
+  if (own.outcome === "nxdomain") return { reasons: [explain(input).zoneNotDelegated()] };
+  const isLame = own.outcome === "failed" && own.reason === "servfail" && above.outcome !== "failed";
+  if (!isLame) return unanswered;
+  const [delegated, ds] = await Promise.all([
+    findDelegation(resolver, zone, (await findZone(resolver, parent)).zone),
+    resolver(zone, "DS"),
   ]);
-  const failing = await findLameServers(resolver, input.zone, nameServers);
-  return explain(input).lameZone(parent, nameServers, failing, ds.outcome === "found");
+  const failing = await findLameServers(resolver, zone, delegated);
+  return { reasons: [explain(input).lameZone(parent, delegated, failing, ds.outcome === "found")] };
 }
 
 /**
@@ -212,16 +202,8 @@ async function compareAddresses(
   return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
 }
 
-/**
- * Addresses of a host, compared with those of the target: the ones that it was not seen to have, all that it was seen to
- * have, whether its answers differ, so that it may have more, and the reason why none was seen.
- */
-export interface AddressComparison {
-  readonly strays: readonly string[];
-  readonly expected: readonly string[];
-  readonly varies: boolean;
-  readonly failure: DnsFailure | undefined;
-}
+/** The strays are the addresses that the target was not seen to have. If its answers vary, it may have more. */
+export type AddressComparison = Awaited<ReturnType<typeof compareWithTarget>>;
 
 /** The most answers of a target that are compared. */
 const MAX_TARGET_ANSWERS = 5;
@@ -234,8 +216,8 @@ async function compareWithTarget(
   resolver: DnsResolver,
   { target }: HostCheckInput,
   addresses: readonly string[],
-): Promise<AddressComparison> {
-  if (addresses.length === 0) return { strays: [], expected: [], varies: false, failure: undefined };
+) {
+  if (addresses.length === 0) return { strays: [], expected: [], varies: false };
   const { last } = await followCnames(resolver, target);
   const seen = new Set<string>();
   let failure: DnsFailure | undefined;

@@ -44,9 +44,9 @@ export function createPublicReplies(
     return route instanceof Promise ? route.then((found) => reply(parsed, found)) : reply(parsed, route);
   };
 
-  function reply({ request, context, path }: ParsedRequest, route: HostRoute | undefined) {
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
+  function reply(parsed: ParsedRequest, route: HostRoute | undefined) {
+    const { request, context, path } = parsed;
+    const isHealthCheck = isForHealth(parsed);
     const hostReply = hosts && replyForHost(route as HostRoute);
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
     if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
@@ -54,7 +54,7 @@ export function createPublicReplies(
     if (isHealthCheck) return path === "/healthz" ? HEALTHY : checkReadiness();
     const preflight = cors?.preflight(request);
     if (preflight !== undefined) return { reply: preflight };
-    if (!isRead) return undefined;
+    if (!isRead(request)) return undefined;
     if (path === OPENAPI_PATH) {
       const publicUrl = context.origin && `${context.origin}${basePath}`;
       return openApi(request, publicUrl).then((reply) => ({ reply }));
@@ -62,6 +62,14 @@ export function createPublicReplies(
     const document = documents?.(path, request);
     return document === undefined ? undefined : readDocument(document);
   }
+}
+
+function isRead({ method }: RequestHead): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function isForHealth({ request, path }: ParsedRequest): boolean {
+  return isRead(request) && (path === "/healthz" || path === "/readyz");
 }
 
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
@@ -72,13 +80,16 @@ const MAX_SERVED_HOSTS = 10_000;
 
 /**
  * Finds the route of a request. Lookups that take time are limited for an address that asks for many unknown hosts, as
- * callers without a key are: one in five seconds. A host that has been found before is always looked up.
+ * callers without a key are: one in five seconds. A host that has been found before is always looked up. A health check
+ * waits for none: it must not fail because the database of hosts does.
  */
 function createRouting(hosts: () => HostRouter, clock: Clock) {
   const callers = createAnonymousCallers();
   const served = new Set<string>();
   let takesTime = false;
-  return ({ request, context, target }: ParsedRequest) => {
+  return (parsed: ParsedRequest) => {
+    const { request, context, target } = parsed;
+    if (takesTime && isForHealth(parsed)) return MISDIRECTED;
     const router = notPromise(hosts(), "hosts()");
     const host = hostOf(request, context);
     const { address = "" } = context;
@@ -88,12 +99,13 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const route = router.route(host, target);
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
-    return settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host").then((found) => {
+    const settled = settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host").then((found) => {
       if (served.size >= MAX_SERVED_HOSTS) served.clear();
       if (found.action !== "misdirected") served.add(host ?? "");
       else if (!served.delete(host ?? "")) callers.count(address, clock());
       return found;
     });
+    return isForHealth(parsed) ? settled.catch(() => MISDIRECTED) : settled;
   };
 }
 

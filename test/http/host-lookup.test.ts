@@ -78,6 +78,16 @@ describe("hosts of a database", () => {
     expect((await status("new.customer.com"))[0]).toBe(401);
   });
 
+  test("a health check waits for no lookup, and a database that is down fails every other request", async () => {
+    const route = async () => {
+      throw new Error("connection refused");
+    };
+    const { handler } = await createHandlerFixture({ hosts: () => ({ route }) });
+    const status = async (path: string) => (await handler(new Request(`http://10.0.0.7${path}`))).status;
+    for (const path of ["/healthz", "/healthz", "/readyz"]) expect(await status(path)).toBe(200);
+    expect(await status("/v1/store/orders")).toBe(500);
+  });
+
   test("a redirect to what is no host is an error", async () => {
     const { rows, status } = await openDatabase();
     rows.set("bad.com", { redirectTo: "evil.example/\r\nx" });

@@ -276,11 +276,15 @@ function explainCaa(
     };
   const [code, expected, change, suffix] = byError[error];
   const where = owner === queried ? owner : `${owner}, the target of the CNAME at ${queried}`;
+  const instead =
+    target === ""
+      ? `Remove it until the certificate has been issued, or ask the operator of ${owner} to ${change}`
+      : `Point it to ${target} instead`;
   const fix =
     owner === target
       ? `These records belong to the platform. Ask its operator to ${change} at ${owner}.`
       : owner !== queried && queried === host
-        ? `${host} inherits these records through its CNAME. ${target === "" ? `Remove it until the certificate has been issued, or ask the operator of ${owner} to ${change}` : `Point it to ${target} instead`}.`
+        ? `${host} inherits these records through its CNAME. ${instead}.`
         : `At the DNS provider of ${locateInZone(owner).zone}, ${change} at ${where}${suffix}.`;
   const found = `${owner} ${records.map(formatCaa).join(", ")}`;
   return { code, host, name: owner, found, expected, fix };

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { runWatch } from "../../../lib/cli/commands/domains-watch.ts";
+import { advanceWatch } from "../../../lib/cli/watch-step.ts";
+import { addDomain } from "../../../lib/domains/lifecycle.ts";
 import type { StackStatus } from "../../../lib/domains/verification/report.ts";
+import type { HostReport } from "../../../lib/domains/verification/verify.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
@@ -219,6 +222,29 @@ describe("the hosts of a watch", () => {
     expect([end, last.get(A)?.attention]).toEqual(["needs_attention", "validation_timed_out"]);
     expect(lines.at(-1)).toContain("not verified within 72 hours");
   });
+});
+
+test.each([
+  ["name_servers_disagree", "disagreement", "The name servers of the zone have different records. Fix it."],
+  ["validation_record", "ok", /^The certificate cannot be renewed\. .* Fix it\.$/],
+  ["zone_lame", "lame", undefined],
+] as const)("a live host with %s stays live, and says what to do: %s, %s", (code, dns, todo) => {
+  const reason = { code, host: A, name: A, found: "other", expected: "CNAME", fix: "Fix it." };
+  const verification: HostReport = {
+    host: A,
+    role: "primary",
+    state: "pending_dns",
+    dns,
+    certificate: "allowed",
+    reasons: [reason],
+    notes: [],
+    advice: [],
+  };
+  const live = { ...addDomain(A, NOON), state: "live" } as const;
+  const { hosts, settled } = advanceWatch(new Map([[A, live]]), [{ verification }], NOON + MINUTE);
+  expect(settled).toBe(true);
+  expect(hosts[0]?.domain.state).toBe("live");
+  expect(hosts[0]?.todo).toEqual(todo === undefined ? [] : [expect.stringMatching(todo)]);
 });
 
 const cli = createCommandLine();

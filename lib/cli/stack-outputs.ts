@@ -46,6 +46,7 @@ const hostOutput = z.object(
     ),
     validationRecord: z
       .object({ zone: z.string(), name: z.string(), value: z.string() }, { error: INVALID_NAME })
+      .partial()
       .optional(),
   },
   { error: INVALID_OUTPUT },
@@ -79,18 +80,24 @@ export async function readStackDomains(
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return {
-    hosts: byHost.map(({ host, role, record: { value }, validationRecord: validation, ...output }) => ({
+    hosts: byHost.map(({ host, role, record: { value }, validationRecord, ...output }) => ({
       host,
       role,
-      validationRecord: validation && {
-        name: normalizeName(`${validation.name}.${validation.zone}`),
-        value: validation.value,
-      },
+      validationRecord: validationOf(validationRecord),
       ...(value === undefined ? {} : { target: value }),
       ...statusOf(output),
     })),
     knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
   };
+}
+
+/** The validation record of a host's certificate, once its parts are known. */
+function validationOf({
+  name,
+  zone,
+  value,
+}: z.output<typeof hostOutput>["validationRecord"] = {}): HostToVerify["validationRecord"] {
+  return name && zone && value ? { name: normalizeName(`${name}.${zone}`), value } : undefined;
 }
 
 /** The status of a host, if the outputs have the reason for its state. */

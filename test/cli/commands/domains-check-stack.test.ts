@@ -61,6 +61,7 @@ describe("domains check --stack", () => {
         role: "primary",
         state: "pending_dns",
         record: { type: "CNAME", name: "orders", ttl: 3600 },
+        validationRecord: { zone: "example.com", type: "CNAME", name: "_a1.orders", ttl: 3600 },
       },
     };
     await using server = await startDnsServer("");

@@ -40,13 +40,20 @@ export function createPublicReplies(
   const findRoute = hosts && createRouting(hosts, clock);
 
   return (parsed) => {
-    const route = findRoute?.(parsed);
-    return route instanceof Promise ? route.then((found) => reply(parsed, found)) : reply(parsed, route);
+    const { request, path } = parsed;
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
+    const route = findRoute?.(parsed, isHealthCheck);
+    if (route instanceof Promise) return route.then((found) => reply(parsed, isRead, isHealthCheck, found));
+    return reply(parsed, isRead, isHealthCheck, route);
   };
 
-  function reply(parsed: ParsedRequest, route: HostRoute | undefined) {
-    const { request, context, path } = parsed;
-    const isHealthCheck = isForHealth(parsed);
+  function reply(
+    { request, context, path }: ParsedRequest,
+    isRead: boolean,
+    isHealthCheck: boolean,
+    route: HostRoute | undefined,
+  ) {
     const hostReply = hosts && replyForHost(route as HostRoute);
     // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
     if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
@@ -54,7 +61,7 @@ export function createPublicReplies(
     if (isHealthCheck) return path === "/healthz" ? HEALTHY : checkReadiness();
     const preflight = cors?.preflight(request);
     if (preflight !== undefined) return { reply: preflight };
-    if (!isRead(request)) return undefined;
+    if (!isRead) return undefined;
     if (path === OPENAPI_PATH) {
       const publicUrl = context.origin && `${context.origin}${basePath}`;
       return openApi(request, publicUrl).then((reply) => ({ reply }));
@@ -62,14 +69,6 @@ export function createPublicReplies(
     const document = documents?.(path, request);
     return document === undefined ? undefined : readDocument(document);
   }
-}
-
-function isRead({ method }: RequestHead): boolean {
-  return method === "GET" || method === "HEAD";
-}
-
-function isForHealth({ request, path }: ParsedRequest): boolean {
-  return isRead(request) && (path === "/healthz" || path === "/readyz");
 }
 
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
@@ -87,9 +86,8 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   const callers = createAnonymousCallers();
   const served = new Set<string>();
   let takesTime = false;
-  return (parsed: ParsedRequest) => {
-    const { request, context, target } = parsed;
-    if (takesTime && isForHealth(parsed)) return MISDIRECTED;
+  return ({ request, context, target }: ParsedRequest, isHealthCheck: boolean) => {
+    if (takesTime && isHealthCheck) return MISDIRECTED;
     const router = notPromise(hosts(), "hosts()");
     const host = hostOf(request, context);
     const { address = "" } = context;
@@ -105,7 +103,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
       else if (!served.delete(host ?? "")) callers.count(address, clock());
       return found;
     });
-    return isForHealth(parsed) ? settled.catch(() => MISDIRECTED) : settled;
+    return isHealthCheck ? settled.catch(() => MISDIRECTED) : settled;
   };
 }
 

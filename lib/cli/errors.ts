@@ -8,6 +8,7 @@ import {
   isInvalidInput,
   isNewerSchema,
   isStoreUnavailable,
+  StoreOrdersError,
 } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
@@ -19,17 +20,26 @@ export const EXIT = {
   failed: 1,
   /** Usage or configuration error: the same command fails until someone changes it. */
   usage: 2,
-  /** The store cannot be reached: the same command can succeed later. */
+  /** The store cannot be reached, or the address not be listened on: the same command can succeed later. */
   unreachable: 3,
 } as const;
 
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
+/** An address that cannot be listened on now, and perhaps later: a port in use, a network or a name that is not up yet. */
+export class AddressUnavailableError extends StoreOrdersError {
+  override readonly name = "AddressUnavailableError";
+  readonly code = "address_unavailable";
+  readonly retryable = true;
+}
+
 /** Maps a thrown error to an exit status. A database of a newer version is a usage error: a retry cannot succeed. */
 export function toExitStatus(error: unknown): ExitStatus {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
   if (isInvalidInput(error) || comesFromNewerSchema(error)) return EXIT.usage;
-  return isStoreUnavailable(error) ? EXIT.unreachable : EXIT.failed;
+  return isStoreUnavailable(error) || error instanceof AddressUnavailableError
+    ? EXIT.unreachable
+    : EXIT.failed;
 }
 
 /** Describes a failure. */
@@ -53,7 +63,10 @@ export function toErrorReport(error: unknown): ErrorReport {
   const message = errorMessage(error);
   if (isInvalidInput(error)) return { code: error.code, message, issues: error.issues };
   if (comesFromNewerSchema(error)) return { code: "newer_schema", message };
-  const isKnown = isStoreUnavailable(error) || error instanceof DamagedOrderError;
+  const isKnown =
+    isStoreUnavailable(error) ||
+    error instanceof DamagedOrderError ||
+    error instanceof AddressUnavailableError;
   return { code: isKnown ? error.code : "internal_error", message };
 }
 

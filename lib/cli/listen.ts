@@ -2,7 +2,7 @@
 import { invalidInput } from "../core/errors.ts";
 import { EMPTY_HOST, formatHost } from "../node/listen.ts";
 import { invalid } from "./arguments.ts";
-import { systemErrorCode } from "./errors.ts";
+import { AddressUnavailableError, systemErrorCode } from "./errors.ts";
 import { type EnvironmentVariables, invalidValue, readVariable } from "./settings.ts";
 
 export interface ListenAddress {
@@ -30,9 +30,9 @@ function parsePort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
 
-/** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. */
+/** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. An IPv6 address can be in brackets. */
 export function readListenAddress(flags: Partial<ListenAddress>, env: EnvironmentVariables): ListenAddress {
-  const host = flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1";
+  const host = (flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
   if (host === "") throw invalidInput("--host", EMPTY_HOST);
   const text = readVariable(env, "PORT") ?? "8787";
   const port = flags.port ?? parsePort(text);
@@ -53,14 +53,20 @@ export async function listenOn<S>(
     return await start();
   } catch (error) {
     const code = systemErrorCode(error);
-    const reasons: Readonly<Record<string, string>> = {
+    const address = `${formatHost(host)}:${port}`;
+    const unknownHost = `is not a known host. Choose another one with ${flags.host}.`;
+    const passing: Readonly<Record<string, string>> = {
       EADDRINUSE: `is already in use. Stop the process that uses it, or choose another port with ${flags.port}.`,
-      EACCES: `requires elevated privileges. Choose a port above 1023 with ${flags.port}.`,
       EADDRNOTAVAIL: `is not an address of this machine. Choose another one with ${flags.host}.`,
-      ENOTFOUND: `is not a known host. Choose another one with ${flags.host}.`,
+      ENOTFOUND: unknownHost,
+      EAI_AGAIN: unknownHost,
     };
+    if (passing[code] !== undefined) throw new AddressUnavailableError(`${address} ${passing[code]}`);
     const names = [...new Set([flags.host, flags.port])].join(" or ");
-    const reason = reasons[code] ?? `cannot be listened on (${code}). Choose another one with ${names}.`;
-    throw invalidInput("", `${formatHost(host)}:${port} ${reason}`);
+    const reason =
+      code === "EACCES"
+        ? `requires elevated privileges. Choose a port above 1023 with ${flags.port}.`
+        : `cannot be listened on (${code}). Choose another one with ${names}.`;
+    throw invalidInput("", `${address} ${reason}`);
   }
 }

@@ -3,7 +3,6 @@
  * its action. The file is loaded only when the command is called, with everything that it imports.
  */
 import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
 import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
 import { systemClock } from "../core/time.ts";
 import type { DefineCommand, GlobalFlags } from "./context.ts";
@@ -168,15 +167,15 @@ Examples:
   $ store-orders keys issue --account acme
   $ store-orders orders import orders.ndjson --rejects rejects.ndjson
 
-Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached.
+Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached,
+or the address not be listened on: try again later.
 Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default: test) sets the
 environment segment of new keys.`;
 
-/** Finds the package's manifest from the source tree and from the build, which lie at different depths. */
+/** The version in the package's manifest, which is two folders above this file, in the sources as in the build. */
 function readVersion(): string {
-  const manifest = findPackageJSON(import.meta.url);
-  if (manifest === undefined) return "unknown";
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
+  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 const defaultHelp = new Help();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listenOn } from "../../lib/cli/listen.ts";
+import { listenOn, readListenAddress } from "../../lib/cli/listen.ts";
 
 test("an address that cannot be listened on is named as it can be used: IPv6 in brackets", async () => {
   const flags = { host: "--host", port: "--port" };
@@ -11,4 +11,9 @@ test("an address that cannot be listened on is named as it can be used: IPv6 in 
   );
   await expect(listenOn({ host: "::", port: 80 }, flags, start)).rejects.toThrow(/^\[::\]:80 is already/);
   await expect(listenOn({ host: "localhost", port: 1 }, flags, start)).rejects.toThrow(/^localhost:1 is/);
+});
+
+test("an IPv6 address to listen on can be written in brackets", () => {
+  expect(readListenAddress({ host: "[::1]", port: 0 }, {})).toEqual({ host: "::1", port: 0 });
+  expect(readListenAddress({}, { HOST: "[::]", PORT: "80" })).toEqual({ host: "::", port: 80 });
 });

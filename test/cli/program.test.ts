@@ -171,7 +171,6 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["serve --ban-after 0", /Use a whole number from 1 to 10000/],
   ["serve --ban-minutes 1441", /Use a whole number from 1 to 1440/],
   ["serve --port 65536", /port number from 0 to 65535/],
-  ["serve --host 203.0.113.7 --port 0", /203\.0\.113\.7:0 is not an address of this machine/],
   ["smoke https://orders.example.com/v1 --key k --timeout 30d", /Use a duration from 1ms to 1h/],
   ["smoke https://orders.example.com/v1 --key k --timeout 0", /Use a duration from 1ms to 1h/],
   ["tables create --dynamodb x --buckets 257", /'--buckets <n>' .* Use a whole number from 1 to 256/],

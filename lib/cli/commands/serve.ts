@@ -73,7 +73,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...(hosts && { hosts }),
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
-        const server = await listenOn(address, { host: "--host", port: "--port or PORT" }, () =>
+        const server = await listenOn(address, { host: "--host or HOST", port: "--port or PORT" }, () =>
           startNodeServer({ handler, ...address, trustProxy }),
         );
         metrics?.watch(server);

@@ -39,8 +39,8 @@ describe.each([
   { runtime: "Node 22.16", stores: ["memory", "sqlite"], command: true },
   { runtime: "Node 24", stores: ["memory", "sqlite"], command: true },
   { runtime: "Node 26", stores: ["memory", "sqlite"], command: true },
-  { runtime: "Bun", stores: ["memory", "sqlite"], command: false },
-  { runtime: "Deno", stores: ["memory", "sqlite"], command: false },
+  { runtime: "Bun", stores: ["memory", "sqlite"], command: true },
+  { runtime: "Deno", stores: ["memory", "sqlite"], command: true },
 ])("$runtime", ({ runtime, stores, command }) => {
   const run = (...args: string[]) => {
     const [program = "", ...before] = programs.get(runtime) ?? [];

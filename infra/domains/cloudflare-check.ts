@@ -68,7 +68,7 @@ async function checkHost(
   const candidates = zoneCandidates(host);
   const ownZones = zones.filter(({ name }) => candidates.includes(name));
   const selected = selectZone(host, ownZones);
-  if (!selected.ok) return { host, problems: [selected.problem], warnings: [] };
+  if (!selected.ok) return { host, problems: [selected.message], warnings: [] };
   const { id, name: zone, nameServers } = selected.zone;
   const names = [host, ...delegationCandidates(host, zone)];
   const queries = [

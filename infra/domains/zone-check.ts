@@ -13,7 +13,7 @@ export interface Zone {
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
 export type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
 
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
@@ -29,10 +29,10 @@ export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection 
     .filter(({ name }) => isWithin(host, name))
     .sort((one, other) => other.name.length - one.name.length);
   const [nearest] = matches;
-  if (nearest === undefined) return { ok: false, problem: describeMissingZone(host) };
+  if (nearest === undefined) return { ok: false, code: "no_zone", message: describeMissingZone(host) };
   const zone = matches.find(({ status }) => status === "active") ?? nearest;
   const problem = describeZoneProblem(zone);
-  if (problem !== undefined) return { ok: false, problem: `${host}: ${problem}` };
+  if (problem !== undefined) return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
   const { name, paused } = zone;
   const warnings = [
     paused

@@ -11,7 +11,7 @@ export interface Zone {
 }
 
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
-export type ZoneSelection =
+type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
 

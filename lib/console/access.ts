@@ -28,7 +28,7 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
 };
 
 /** The parts of a request that tell which page sent it. */
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly method: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -39,7 +39,7 @@ export interface RequestOrigin {
 /**
  * Decides whether a request may come from the console's own page. Any page may link to the entry, which contains nothing.
  */
-export function checkRequest(
+function checkRequest(
   { method, host, origin, fetchSite }: RequestOrigin,
   port: number,
   isEntry: boolean,

@@ -76,7 +76,7 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
 }
 
 /** The reason why a set of CAA records does not permit an authority. */
-export type CaaErrorCode = "not_listed" | "unknown_critical" | "method_not_listed";
+type CaaErrorCode = "not_listed" | "unknown_critical" | "method_not_listed";
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
 type CaaVerdict =

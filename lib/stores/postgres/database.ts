@@ -48,7 +48,7 @@ export interface Work<T> {
 }
 
 /** What a transaction writes, and its result. */
-export interface Decided<T> {
+interface Decided<T> {
   readonly writes: readonly Statement[];
   /** The result, from the rows of `writes`. They are missing if the transaction was committed and its response lost. */
   result(rows: readonly Rows[] | undefined): T;

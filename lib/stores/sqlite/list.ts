@@ -4,7 +4,7 @@ import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import type { FoundRange, ListPage, OrderRange } from "../order-rows.ts";
 import type { SqliteDatabase } from "./database.ts";
 
-export interface ListQueries {
+interface ListQueries {
   listPage(start: PageStart): ListPage<PageStart>;
 }
 

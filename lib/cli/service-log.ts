@@ -46,21 +46,22 @@ export function createServiceLog(
 
   function onRequest(event: RequestEvent, source: ClientInfo): void {
     const level = levelOf(event);
+    if (event.startsBan)
+      write("warn", `Key ${event.keyId} is banned until ${event.limitedUntil}: it ignored too many 429.`);
     if (!isLogged(level)) return;
     const { at, ...fields } = accessFields(event, new Date(clock()));
     const line = { at, level, ...fields, ...(logAddresses ? source : {}) };
     log(isReadable ? readableLine(line, screen) : toLogLine(line));
   }
 
-  return {
-    /** Logs a finished request. Missing if no request would be logged. */
-    onRequest: logLevel === "silent" ? undefined : onRequest,
-    /** Logs a message about the process. The details are in lines of JSON only. */
-    write(level: LogLevel, message: string, details?: object): void {
-      if (!isLogged(level)) return;
-      log(isReadable ? message : formatLogEntry(level, message, new Date(clock()), details));
-    },
-  };
+  /** Logs a message about the process. The details are in lines of JSON only. */
+  function write(level: LogLevel, message: string, details?: object): void {
+    if (!isLogged(level)) return;
+    log(isReadable ? message : formatLogEntry(level, message, new Date(clock()), details));
+  }
+
+  /** `onRequest` logs a finished request. It is missing if no request would be logged. */
+  return { onRequest: logLevel === "silent" ? undefined : onRequest, write };
 }
 
 /** A failure of the service is an error. A rejected request is not, nor one with an unknown method (501). */
@@ -81,6 +82,7 @@ function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): s
     fields.accountId ?? (fields.claimedAccountId && `(${fields.claimedAccountId}?)`),
     address && printable(address),
     fields.errorCode,
+    fields.limitedUntil && `limit ${fields.limit} until ${fields.limitedUntil}`,
     bodyEnd === "complete" ? undefined : `body ${bodyEnd}`,
     error && `(${printable(error)})`,
     fields.traceparent,

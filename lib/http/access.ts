@@ -27,6 +27,10 @@ interface Denied {
   /** Missing if the request has no valid key. */
   readonly caller?: Caller;
   readonly reply: ErrorReply;
+  /** With a 429: the instant until which the caller has to wait. */
+  readonly limitedUntil?: Instant;
+  /** True if this request started a ban of the key. */
+  readonly startsBan?: boolean;
 }
 
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
@@ -67,7 +71,8 @@ export function createAccessControl(
     const { withinLimit, quota } = anonymous.count(address, at);
     if (withinLimit) return { ok: false, quota, reply: { error, headers: CHALLENGES[error] } };
     const headers = retryAfter(secondsUntil(quota.resetsAt, at));
-    return { ok: false, quota, reply: { error: "rate_limit_exceeded", headers } };
+    const reply = { error: "rate_limit_exceeded", headers } as const;
+    return { ok: false, quota, reply, limitedUntil: quota.resetsAt };
   }
 
   return {
@@ -88,8 +93,10 @@ export function createAccessControl(
       assertDecision(admission, key);
       if (admission.ok) return admission;
       if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
-      const { code, caller, quota, retryAfterSeconds } = admission;
-      return { ok: false, quota, caller, reply: { error: code, headers: retryAfter(retryAfterSeconds) } };
+      const { code, caller, quota, retryAfterSeconds, startsBan } = admission;
+      const reply = { error: code, headers: retryAfter(retryAfterSeconds) };
+      const limitedUntil = code === "api_key_banned" ? at + retryAfterSeconds * 1000 : quota.resetsAt;
+      return { ok: false, quota, caller, reply, limitedUntil, startsBan };
     },
 
     peek: (address) => anonymous.peek(address, clock()),

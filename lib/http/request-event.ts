@@ -1,6 +1,7 @@
 import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
+import type { Instant } from "../core/time.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
@@ -25,6 +26,12 @@ export interface RequestEvent {
   readonly claimedAccountId?: string;
   /** A code of `ERRORS`, or one of an operation of your own. */
   readonly errorCode?: ErrorCode | (string & {});
+  /** With a 429: the limit of the window that is used up. */
+  readonly limit?: number;
+  /** With a 429: when the caller is admitted again at the earliest, as RFC 3339 has it. */
+  readonly limitedUntil?: string;
+  /** True if this request started a ban of the key. */
+  readonly startsBan?: true;
   /** The end of the response body; see `StreamEnd`. That of a `HEAD` request is complete: there is no body. */
   readonly bodyEnd: StreamEnd["status"];
   /** The error behind a 5xx or an incomplete body. Do not show it to clients. */
@@ -49,12 +56,16 @@ interface Received {
 
 const MAX_PATH_CHARS = 512;
 
+/** An instant as text; a store of the embedder's own may return one that no date can be. */
+const toText = (instant: Instant) => new Date(Math.min(instant, MAX_INSTANT)).toISOString();
+const MAX_INSTANT = Date.UTC(9999, 11, 31);
+
 /** https://www.w3.org/TR/trace-context/#traceparent-header, version 00. */
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Creates the event of a request. */
 export function toEvent(
-  { reply, operation, caller, thrown }: RequestResult,
+  { reply, operation, caller, thrown, quota, limitedUntil, startsBan }: RequestResult,
   end: StreamEnd,
   { request, context, requestId, startedAt }: Received,
 ): RequestEvent {
@@ -73,6 +84,9 @@ export function toEvent(
     ...(caller === undefined ? {} : { accountId: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
     ...(claimed === undefined ? {} : { claimedAccountId: claimed }),
     ...(reply.error === undefined ? {} : { errorCode: reply.error }),
+    ...(quota !== undefined &&
+      limitedUntil !== undefined && { limit: quota.limit, limitedUntil: toText(limitedUntil) }),
+    ...(startsBan === true && { startsBan }),
     bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),
     ...(TRACEPARENT.test(traceparent) ? { traceparent } : {}),

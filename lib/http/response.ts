@@ -1,5 +1,6 @@
 import type { Caller } from "../accounts/admission.ts";
 import { isStoreUnavailable } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { Quota } from "../plans/windows.ts";
 import { deprecationHeaders } from "./deprecation.ts";
@@ -75,6 +76,9 @@ export interface RequestResult {
   /** The operation at the requested path, if any. */
   readonly operation?: Operation;
   readonly thrown?: unknown;
+  /** With a 429: the instant until which the caller has to wait. */
+  readonly limitedUntil?: Instant;
+  readonly startsBan?: boolean;
 }
 
 /**

@@ -315,7 +315,7 @@ test("serve --preview v2 serves pages of orders beside v1", async () => {
   expect((await stop()).status).toBe(0);
 });
 
-test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban", async () => {
+test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban, which the log names", async () => {
   const { url, headers, stop } = await serve(
     "ban.db",
     ...["--docs-url", "https://docs.example.com/pets", "--ban-after", "1", "--ban-minutes", "2"],
@@ -332,7 +332,13 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban"
   expect(last.status).toBe(429);
   expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(60);
   expect(Number(last.headers.get("retry-after"))).toBeLessThanOrEqual(120);
-  await stop();
+  const { stderr } = await stop();
+  const lines = stderr.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
+  const [over] = lines.filter(({ errorCode }) => errorCode === "rate_limit_exceeded");
+  expect(over).toMatchObject({ limit: 60, limitedUntil: expect.stringMatching(/:00\.000Z$/) });
+  const [start] = lines.filter(({ startsBan }) => startsBan);
+  const message = `Key ${start.keyId} is banned until ${start.limitedUntil}: it ignored too many 429.`;
+  expect(lines).toContainEqual({ at: expect.any(String), level: "warn", message });
 });
 
 test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {

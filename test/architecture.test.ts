@@ -154,6 +154,11 @@ describe("conventions", () => {
     expect(loaders).toEqual(["lib/node/listen.ts"]);
   });
 
+  test("no query of SQLite has numbered parameters, which Node 22.16 rejects", () => {
+    const users = sources.filter((file) => file.startsWith("lib/stores/sqlite/") && /\?\d/.test(code(file)));
+    expect(users).toEqual([]);
+  });
+
   test("Math.random is used only for delays, leases and order identifiers, which need not be secret", () => {
     const users = sources.filter((file) => code(file).includes("Math.random"));
     expect(users.toSorted()).toEqual([

@@ -80,13 +80,13 @@ export function outboxQueries(db: DatabaseSync) {
   const release = prepareWrite(db, "UPDATE outbox SET due = 0 WHERE id = ? AND due = ?");
   const remove = prepareWrite(
     db,
-    `DELETE FROM outbox WHERE id = ?1 AND (due >= 0 OR due = ?3) AND
-       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?2`,
+    `DELETE FROM outbox WHERE id = ? AND (due >= 0 OR due = ?) AND
+       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?`,
   );
   const advance = prepareWrite(
     db,
-    `UPDATE outbox SET delivered = max(delivered, ?2), attempts = iif(due >= 0 OR due = ?3, 0, attempts),
-       due = iif(due >= 0 OR due = ?3, 0, due) WHERE id = ?1 AND (delivered < ?2 OR due = ?3)`,
+    `UPDATE outbox SET delivered = max(delivered, ?), attempts = iif(due >= 0 OR due = ?, 0, attempts),
+       due = iif(due >= 0 OR due = ?, 0, due) WHERE id = ? AND (delivered < ? OR due = ?)`,
   );
   const update = prepareWrite(
     db,
@@ -129,7 +129,8 @@ export function outboxQueries(db: DatabaseSync) {
 
     acknowledge(deliveries: readonly AcknowledgedOrder[]): void {
       for (const { id, delivered, lease } of deliveries)
-        if (remove.run(id, delivered, lease).changes === 0n) advance.run(id, delivered, lease);
+        if (remove.run(id, lease, delivered).changes === 0n)
+          advance.run(delivered, lease, lease, id, delivered, lease);
     },
 
     postpone: (id: bigint, lease: number, due = NEVER) => void update.run(due, id, lease),

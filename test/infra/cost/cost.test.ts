@@ -51,7 +51,9 @@ describe("the section Cost", () => {
   });
 
   test("the section Cost, and that about WAF, have what each option adds to a month", () => {
-    const text = prose(document(PATH)).replace(/\s+/g, " ");
+    const text = [PATH, "infra/README.md"]
+      .map((path) => prose(document(path)).replace(/\s+/g, " "))
+      .join(" ");
     const { wafMonth, wafMillion, hostMonth } = optionCosts();
     const perMillion = `$${wafMillion.toFixed(2)} for a million requests`;
     expect(text).toContain(`- \`waf\` adds $${wafMonth} a month and ${perMillion}.`);

@@ -10,9 +10,8 @@ export interface Cors {
   addHeaders(headers: Record<string, string>, request: RequestHead): void;
 }
 
-/** The response headers that a page may read in addition to those that every page may. */
-const EXPOSED_HEADERS =
-  "x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, x-request-id";
+/** A list of header names (RFC 9110, section 5.6.1). */
+const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9a-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9a-z-]+)*$/i;
 
 /** The time for which a browser may reuse the reply to a preflight. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
@@ -25,19 +24,20 @@ export function createCors(origins: readonly string[], operations: readonly Oper
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   const allowed = new Set(origins);
-  const preflightReply: Reply = {
-    status: 204,
-    headers: {
-      "access-control-allow-methods": allowedMethods(operations),
-      "access-control-allow-headers": "authorization, content-type",
-      "access-control-max-age": `${PREFLIGHT_MAX_AGE_SECONDS}`,
-    },
+  const fixed = {
+    "access-control-allow-methods": allowedMethods(operations),
+    "access-control-max-age": `${PREFLIGHT_MAX_AGE_SECONDS}`,
+    vary: "access-control-request-headers",
   };
 
   return {
     preflight({ method, headers }) {
       if (method !== "OPTIONS" || headers.get("access-control-request-method") === null) return undefined;
-      return allowed.has(headers.get("origin") ?? "") ? preflightReply : undefined;
+      if (!allowed.has(headers.get("origin") ?? "")) return undefined;
+      // Tracers and frameworks add headers of their own, which a trusted page may send.
+      const requested = headers.get("access-control-request-headers") ?? "";
+      const names = HEADER_NAMES.test(requested) ? requested : "authorization, content-type";
+      return { status: 204, headers: { ...fixed, "access-control-allow-headers": names } };
     },
 
     addHeaders(headers, request) {
@@ -47,7 +47,11 @@ export function createCors(origins: readonly string[], operations: readonly Oper
       const origin = request.headers.get("origin");
       if (origin === null || !allowed.has(origin)) return;
       headers["access-control-allow-origin"] = origin;
-      headers["access-control-expose-headers"] = EXPOSED_HEADERS;
+      // The page may read whatever this response has; the runtime adds the date.
+      headers["access-control-expose-headers"] = Object.keys(headers)
+        .filter((name) => name !== "vary" && !name.startsWith("access-control-"))
+        .concat("date")
+        .join(", ");
     },
   };
 }

@@ -39,17 +39,19 @@ export function toNodeHandler(
   assertHandler(handler);
 
   async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    // Read before the first wait: a framework can change the URL for the time of this call.
+    const head = new NodeRequestHead(req);
+    const address = callerAddress(req, trustProxy);
     const isForHandler = isBodyForHandler(req);
     const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const context = {
-      target: targetOfRequest(req),
-      ...callerAddress(req, trustProxy),
+      ...{ target: head.target, ...address },
       ...(requestError === undefined ? {} : { requestError }),
     };
     // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
     const body = isForHandler ? req.iterator({ destroyOnReturn: false }) : undefined;
-    const response = await callHandler(handler, req, context, body);
+    const response = await callHandler(handler, head, context, body);
     await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
 
@@ -73,22 +75,22 @@ async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" 
 }
 
 /**
- * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. `req` is missing if it
+ * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. `head` is missing if it
  * cannot be parsed.
  */
 export async function callHandler(
   handler: Handler,
-  req: IncomingMessage | undefined,
+  head: NodeRequestHead | undefined,
   context: RequestContext,
   body?: AsyncIterable<Uint8Array>,
 ): Promise<HandlerResponse> {
-  if (handler.respond !== undefined)
-    return handler.respond(req === undefined ? UNKNOWN_HEAD : new NodeRequestHead(req, body), context);
-  const isValid = context.requestError === undefined && req !== undefined;
+  if (head !== undefined) head.body = body;
+  if (handler.respond !== undefined) return handler.respond(head ?? UNKNOWN_HEAD, context);
+  const isValid = context.requestError === undefined && head !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
-  if (isValid && !isImplementedMethod(req.method ?? ""))
+  if (isValid && !isImplementedMethod(head.method))
     return handler(unknownRequest(), { ...context, requestError: "not_implemented" });
-  return handler(isValid ? toRequest(req, body) : unknownRequest(), context);
+  return handler(isValid ? head.toRequest() : unknownRequest(), context);
 }
 
 const UNKNOWN_URL = "http://localhost/";
@@ -96,20 +98,27 @@ const UNKNOWN_HEAD: RequestHead = { method: "GET", url: UNKNOWN_URL, headers: { 
 // Created only for a handler that needs one: the first `Request` loads Node's `fetch`.
 const unknownRequest = () => new Request(UNKNOWN_URL);
 
-/** The head of a request of `node:http`, without the cost of a `Request`: one object, which is its own `headers`. */
-class NodeRequestHead implements RequestHead {
+/** The head of a request as it was received, without the cost of a `Request`: one object, which is its own `headers`. */
+export class NodeRequestHead implements RequestHead {
   readonly #req: IncomingMessage;
+  readonly #host: string | undefined;
+  readonly #rawHeaders: readonly string[];
   readonly method: string;
-  readonly body: AsyncIterable<Uint8Array> | undefined;
+  /** Path and query. */
+  readonly target: string;
+  body: AsyncIterable<Uint8Array> | undefined;
 
-  constructor(req: IncomingMessage, body: AsyncIterable<Uint8Array> | undefined) {
+  constructor(req: IncomingMessage) {
     this.#req = req;
-    this.body = body;
+    this.#host = req.headers.host;
+    this.#rawHeaders = req.rawHeaders;
     this.method = req.method ?? "GET";
+    this.target = targetOfRequest(req);
   }
 
   get url(): string {
-    return urlOf(this.#req);
+    const { target } = this;
+    return `http://${this.#host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
   }
 
   get headers(): this {
@@ -122,7 +131,7 @@ class NodeRequestHead implements RequestHead {
 
   /** The value of a header. Node's `headers` would drop all but the first of several `Authorization` fields. */
   get(name: string): string | null {
-    const { rawHeaders } = this.#req;
+    const rawHeaders = this.#rawHeaders;
     const wanted = name.toLowerCase();
     let value: string | null = null;
     for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -133,19 +142,14 @@ class NodeRequestHead implements RequestHead {
     }
     return value;
   }
-}
 
-/** A request as `fetch` has it, without a body that has been received: no operation takes it. */
-function toRequest(req: IncomingMessage, body?: AsyncIterable<Uint8Array>): Request {
-  const { method = "GET", rawHeaders } = req;
-  const headers = new Headers();
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
-    headers.append(`${rawHeaders[index]}`, `${rawHeaders[index + 1]}`);
-  if (body === undefined) return new Request(urlOf(req), { method, headers });
-  return new Request(urlOf(req), { method, headers, body: ReadableStream.from(body), duplex: "half" });
-}
-
-function urlOf(req: IncomingMessage): string {
-  const target = targetOfRequest(req);
-  return `http://${req.headers.host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
+  /** The request as `fetch` has it, without a body that has been received: no operation takes it. */
+  toRequest(): Request {
+    const { method, body } = this;
+    const headers = new Headers();
+    for (let index = 0; index + 1 < this.#rawHeaders.length; index += 2)
+      headers.append(`${this.#rawHeaders[index]}`, `${this.#rawHeaders[index + 1]}`);
+    if (body === undefined) return new Request(this.url, { method, headers });
+    return new Request(this.url, { method, headers, body: ReadableStream.from(body), duplex: "half" });
+  }
 }

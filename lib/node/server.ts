@@ -16,7 +16,7 @@ import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
 import { OPENAPI_PATH } from "../http/path.ts";
 import { Connection, type HeldInput } from "./connection.ts";
-import { assertHandler, callHandler } from "./handler.ts";
+import { assertHandler, callHandler, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import {
@@ -26,7 +26,6 @@ import {
   originOf,
   type ParserError,
   parserErrorCode,
-  targetOfRequest,
   validateRequest,
 } from "./request.ts";
 import { isAdmitted, sendAndClose, sendResponse } from "./response.ts";
@@ -102,13 +101,14 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
     connection.begin(req, res);
-    const target = targetOfRequest(req);
+    const head = new NodeRequestHead(req);
+    const { target } = head;
     // Only the OpenAPI document names the address.
     const origin = target.includes(OPENAPI_PATH) ? originOf(req, trustProxy) : undefined;
     const context = { ...callerAddress(req, trustProxy), target, origin };
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
-      const response = await callHandler(handler, req, { ...context, requestError });
+      const response = await callHandler(handler, head, { ...context, requestError });
       await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
     };
 
@@ -124,7 +124,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       if (body !== "complete") return reject(body.error);
     }
 
-    const response = await callHandler(handler, req, context, requestBody);
+    const response = await callHandler(handler, head, context, requestBody);
     connection.isAdmitted = isAdmitted(response);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     if (requestBody === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);

@@ -1,6 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineOperation } from "../../lib/http/define-operation.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
@@ -29,6 +32,42 @@ test("a plain node:http server lists and cancels orders through the handler", as
   expect([cancel.status, cancel.headers.get("x-ratelimit-remaining")]).toEqual([204, "58"]);
   expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
   expect(new Set(addresses)).toEqual(new Set(["127.0.0.1"]));
+});
+
+test.each([
+  ["a cancel without a body", "DELETE", "/v1/store/orders/1", undefined, 204],
+  ["a cancel with a body", "DELETE", "/v1/store/orders/1", "{}", 204],
+  ["an operation that reads its body and its query", "POST", "/v1/echo?word=a", '"b"', 200],
+])("%s works in a framework that changes the request for the time of the call", async (...given) => {
+  const [, method, path, body, status] = given;
+  const { handler, key } = await createHandlerFixture({ operations: [...OPERATIONS, echo] });
+  for (const each of [handler, (...call: Parameters<Handler>) => handler(...call)]) {
+    const serve = toNodeHandler(each);
+    const url = await listen((req, res) => {
+      const { url: received = "", rawHeaders } = req;
+      req.url = received.replace("/mounted", "");
+      serve(req, res);
+      Object.assign(req, { url: received, method: "GET", headers: {}, rawHeaders: [] });
+      res.on("close", () => Object.assign(req, { rawHeaders }));
+    });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const response = await fetch(`${url}/mounted${path}`, { method, headers, body: body ?? null });
+    expect(await response.text()).toBe(status === 200 ? "ab" : "");
+    expect(response.status).toBe(status);
+    if (status === 204) break;
+  }
+});
+
+/** Replies with its query and its body. */
+const echo = defineOperation({
+  ...{ id: "echo", method: "POST", path: "/echo", tag: "a", summary: "a", description: "a", errors: [] },
+  success: { status: 200, description: "a" },
+  query: z.object({ word: z.string() }),
+  body: z.string(),
+  handle: async ({ query, body }) => ({
+    ...{ status: 200, headers: { "content-type": "text/plain" } },
+    body: query.word + body,
+  }),
 });
 
 test("the address is the last entry of X-Forwarded-For behind a trusted proxy only", async () => {

@@ -95,7 +95,9 @@ export function readReply(given: unknown, from: string): Reply {
   if (problem !== undefined) throw new TypeError(`${from} returned what is no reply. ${problem}`);
   if (reply.error !== undefined) return reply;
   const end = ended && Promise.resolve(ended).then(readStreamEnd);
-  return { ...reply, ...(end && { ended: end }), ...(change && { change }) };
+  // A server sends a `TextReader` as ASCII, which only the service's own are known to be.
+  const encoded = body !== undefined && { body: toWebBody(body) };
+  return { ...reply, ...encoded, ...(end && { ended: end }), ...(change && { change }) };
 }
 
 function findReplyProblem({ error, status, body, headers = {} }: Reply): string | undefined {
@@ -113,6 +115,8 @@ function findReplyProblem({ error, status, body, headers = {} }: Reply): string 
   );
   if (wrong !== undefined)
     return `The header ${JSON.stringify(wrong[0])} cannot be sent. Encode its name and value as ASCII.`;
+  const own = Object.keys(headers).find((name) => SERVICE_HEADERS.test(name));
+  if (own !== undefined) return `The header ${JSON.stringify(own)} is set by the service. Leave it out.`;
   const isEmpty = (typeof body === "string" || body instanceof Uint8Array) && body.length === 0;
   return isEmpty && /^application\/json/i.test(headers["content-type"] ?? JSON_TYPE)
     ? "An empty body is not JSON. Leave it out, or set the header content-type."
@@ -136,6 +140,10 @@ const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
 /** RFC 9110, section 5. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Those that frame a message or concern one connection (RFC 9110, section 7.6.1), and those that the service sets. */
+const SERVICE_HEADERS =
+  /^(?:content-length|transfer-encoding|connection|proxy-connection|keep-alive|te|trailer|upgrade|date|deprecation|sunset|x-request-id|x-ratelimit-(?:limit|remaining|reset))$/;
 
 const JSON_TYPE = "application/json";
 
@@ -161,7 +169,9 @@ export function createResponse(
   if (quota !== undefined) Object.assign(headers, rateLimitHeaders(quota));
   if (operation?.deprecation !== undefined)
     Object.assign(headers, deprecationHeaders(operation.deprecation, operation.path));
+  const { link } = headers;
   if (reply.headers !== undefined) Object.assign(headers, reply.headers);
+  if (link !== undefined && headers["link"] !== link) headers["link"] += `, ${link}`;
   if (!isHead) return { status, headers, body };
   if (body !== null) void discardBody(body);
   return { status, headers, body: null };

@@ -66,13 +66,19 @@ function writeHead(
   res.writeHead(status, fields);
 }
 
-/** Names and values in turn. `Headers` have several values for cookies. */
+/** Names and values in turn, without those that a server sets itself. `Headers` have several values for cookies. */
 function fieldsOf(headers: HandlerResponse["headers"]): string[] {
   const fields: string[] = [];
-  if (Symbol.iterator in headers) for (const [name, value] of headers) fields.push(name, value);
-  else for (const name of Object.keys(headers)) fields.push(name, headers[name] as string);
+  const add = (name: string, value: string) => {
+    if (!FRAMING.test(name)) fields.push(name, value);
+  };
+  if (Symbol.iterator in headers) for (const [name, value] of headers) add(name, value);
+  else for (const name of Object.keys(headers)) add(name, headers[name] as string);
   return fields;
 }
+
+/** A function that wraps a handler can have changed the body, or passed on the response of another connection. */
+const FRAMING = /^(?:content-length|transfer-encoding|connection|keep-alive)$/i;
 
 /** The bytes that are written in one turn of the event loop, so that a long body does not delay other connections. */
 const SLICE_BYTES = 256 * 1024;
@@ -121,10 +127,11 @@ async function writePart(
 ): Promise<"written" | "full" | "end"> {
   const { done, value } = await reader.read();
   if (done) return "end";
-  const chunks: readonly (string | Uint8Array)[] = Array.isArray(value) ? value : [value as Uint8Array];
+  // The stream of a `Response` can have text, too.
+  if (!Array.isArray(value)) return res.write(value as Uint8Array | string, "utf8") ? "written" : "full";
   let hasRoom = true;
-  // Node sends the chunks together, after this turn. Text is ASCII, for which Latin-1 is the fastest encoding.
-  for (const chunk of chunks) hasRoom = res.write(chunk, "latin1");
+  // Node sends the chunks together, after this turn. They are ASCII, for which Latin-1 is the fastest encoding.
+  for (const chunk of value as readonly string[]) hasRoom = res.write(chunk, "latin1");
   return hasRoom ? "written" : "full";
 }
 

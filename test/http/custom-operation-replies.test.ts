@@ -4,7 +4,12 @@ import type { SuccessReply, TextReader } from "../../lib/http/response.ts";
 import { statusDefinition } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
-test.each([
+function ownHeader(name: string) {
+  const reply = { status: 200, body: "{}", headers: { [name]: "2" } };
+  return [`the header ${name}`, reply, new RegExp(`"${name.toLowerCase()}" is set by the service`)] as const;
+}
+
+test.each<readonly [what: string, reply: unknown, reason: RegExp]>([
   ["an unknown error", { error: "gone" }, /no error code 'gone'/],
   ["an unknown status", { status: 999 }, /status 999 cannot be sent\. Use one of: 200, 201, /],
   ["no status", {}, /status undefined/],
@@ -21,6 +26,10 @@ test.each([
   ],
   ["a header with a dash", { status: 200, body: "{}", headers: { "x-title": "a – b" } }, /"x-title"/],
   ["a header name with a space", { status: 200, body: "{}", headers: { "x title": "a" } }, /"x title"/],
+  ...["content-length", "Transfer-Encoding", "connection", "Keep-Alive", "trailer", "upgrade", "Date"].map(
+    ownHeader,
+  ),
+  ...["X-RateLimit-Remaining", "x-ratelimit-limit", "X-Request-Id", "Deprecation", "sunset"].map(ownHeader),
 ])(
   "an operation that returns %s is answered with 500, and the event says why",
   async (_what, reply, reason) => {
@@ -32,6 +41,17 @@ test.each([
     expect(String(events.at(-1)?.error)).toMatch(reason);
   },
 );
+
+test("the links of a deprecated operation's reply do not replace those of its deprecation", async () => {
+  const deprecation = { since: "2026-01-01T00:00:00Z", sunset: "2027-01-01T00:00:00Z", link: "/docs" };
+  const operation = defineOperation({
+    ...{ ...statusDefinition, deprecation },
+    handle: async () => ({ status: 200, body: "1", headers: { link: '<?a>; rel="next"' } }),
+  });
+  const { send } = await createHandlerFixture({ operations: [operation] });
+  const { headers } = await send("GET", "/v1/store/orders/1/status");
+  expect(headers.get("link")).toMatch(/^<\?a>; rel="next", <\/docs>; rel="deprecation"/);
+});
 
 const parts = [["{", "}"]];
 const reader: TextReader = {

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
+import type { TextReader } from "../../lib/http/response.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
@@ -149,6 +150,55 @@ test("a Response with text that is not ASCII, and several cookies arrives unchan
   expect(response).toMatch(/^HTTP\/1.1 418 /);
   expect(response).toContain("set-cookie: a=1\r\nset-cookie: b=2\r\n");
   expect(response).toContain("Größe");
+});
+
+const TEXT = ["Größe ", "€ ", "🐕"];
+
+test.each([
+  ["a stream of text", () => ReadableStream.from(TEXT) as ReadableStream],
+  ["a reader of text", () => readerOf(TEXT.map((text) => [text]))],
+])("%s that is not ASCII arrives as UTF-8, from an operation and from a wrapper", async (_what, create) => {
+  const text = defineOperation({
+    ...{ id: "text", method: "GET", path: "/text", tag: "a", summary: "a", description: "a", errors: [] },
+    success: { status: 200, description: "a" },
+    handle: async () => ({ status: 200, body: create() }),
+  });
+  for (const wrap of [
+    (own: Handler) => own,
+    (own: Handler): Handler =>
+      (request) =>
+        own(request),
+  ]) {
+    const { url, headers } = await serve({ operations: [text], wrap });
+    expect(await (await fetch(`${url}/v1/text`, { headers })).text()).toBe("Größe € 🐕");
+  }
+});
+
+function readerOf(parts: (readonly string[])[]): TextReader {
+  return {
+    async read() {
+      const value = parts.shift();
+      return value === undefined ? { done: true } : { done: false, value };
+    },
+    async cancel() {},
+  };
+}
+
+test.each([
+  ["content-length", "2"],
+  ["Transfer-Encoding", "gzip"],
+  ["Connection", "keep-alive"],
+  ["Keep-Alive", "timeout=99"],
+])("a wrapper's header %s does not contradict the framing of the response", async (name, value) => {
+  for (const body of ['"text"', new TextEncoder().encode('"text"'), new Blob(['"text"']).stream()]) {
+    const reply = { status: 200, headers: { [name]: value }, body };
+    const respond = async () => reply;
+    const send = await serveRaw(Object.assign(async () => new Response(), { respond }) as Handler);
+    const response = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(response).not.toContain(`${name}: ${value}`);
+    expect(response.match(/^(?:content-length|transfer-encoding):/gim)).toHaveLength(1);
+    expect(response).toContain('"text"');
+  }
 });
 
 test("a body of another implementation of the Web standards arrives unchanged", async () => {

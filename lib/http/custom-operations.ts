@@ -48,6 +48,8 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
   for (const name of new Set([...names, ...Object.keys(parameters)])) {
     if (typeof Object(parameters[name]).description !== "string")
       yield { path: `parameters.${name}`, message: "Describe this parameter of the path." };
+    if (names.indexOf(name) !== names.lastIndexOf(name))
+      yield { path: "path", message: `The path has {${name}} twice. Rename one.` };
     if (!names.includes(name))
       yield { path: `parameters.${name}`, message: `The path has no {${name}}. Add it there, or remove it.` };
   }
@@ -62,11 +64,16 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
 
 function* findDuplicates(operation: Operation, earlier: readonly Operation[]): Iterable<Issue> {
   const { id, method, path } = operation ?? {};
-  const shape = (each: Operation) => `${each?.method} ${fullPath(Object(each))}`.replaceAll(/\{\w+\}/g, "{}");
+  const pathOf = (each: Operation) => fullPath(Object(each));
+  const shape = (each: Operation) => pathOf(each).replaceAll(/\{\w+\}/g, "{}");
+  const alike = earlier.filter((other) => shape(other) === shape(operation));
+  const renamed = alike.find((other) => pathOf(other) !== pathOf(operation));
   if (earlier.some((other) => other?.id === id))
     yield { path: "id", message: `Another operation is named ${id} too. Rename one.` };
-  if (earlier.some((other) => shape(other) === shape(operation)))
+  if (alike.some((other) => other?.method === method))
     yield { path: "path", message: `Another operation has ${method} ${path} too. Change one.` };
+  else if (renamed !== undefined)
+    yield { path: "path", message: `The path is the same as ${renamed.path}. Write it like that.` };
 }
 
 /** The names of the parameters in a path, in order. */

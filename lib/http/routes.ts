@@ -43,7 +43,11 @@ export function createRouter(
   resources: Resources,
 ): (method: string, path: string) => PreparedCall {
   const builtIn = createImplementations(resources.pets) as unknown as BuiltInImplementations;
-  const routes = operations.map((operation) => toRoute(operation, builtIn));
+  // OpenAPI: concrete paths are matched before templates. No character of a path sorts after the one of a parameter.
+  const rank = (operation: Operation) => fullPath(operation).replaceAll(/\{\w+\}/g, "\uffff");
+  const routes = operations
+    .toSorted((a, b) => Number(rank(a) > rank(b)) - Number(rank(a) < rank(b)))
+    .map((operation) => toRoute(operation, builtIn));
 
   return (method, path) => {
     const samePath: Operation[] = [];
@@ -124,15 +128,14 @@ function readParameters(
   parameters: Readonly<Record<string, OperationParameter>> = {},
   [, ...segments]: readonly string[],
 ): Readonly<Record<string, bigint | string>> | undefined {
-  const read: Record<string, bigint | string> = {};
-  let index = 0;
-  for (const name of Object.keys(parameters)) {
-    const segment = decode(segments[index++] ?? "");
-    const value = parameters[name]?.type === "string" ? segment : parseInt64(segment);
+  const read: [string, bigint | string][] = [];
+  for (const [index, [name, { type }]] of Object.entries(parameters).entries()) {
+    const segment = decode(segments[index] ?? "");
+    const value = type === "string" ? segment : parseInt64(segment);
     if (value === undefined) return undefined;
-    read[name] = value;
+    read.push([name, value]);
   }
-  return read;
+  return Object.fromEntries(read);
 }
 
 /** Decodes a segment. One with invalid escapes is returned unchanged; it names no resource. */

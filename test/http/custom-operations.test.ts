@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import type { CustomOperation } from "../../lib/http/custom-operations.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { readStatus, store, whoAmI } from "./custom-operations-fixture.ts";
+import { readStatus, statusDefinition, store, whoAmI } from "./custom-operations-fixture.ts";
 import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
+
+const SAME = "The path is the same as /store/orders/{orderId}. Write it like that.";
 
 const operations = [...OPERATIONS, readStatus, whoAmI];
 
@@ -55,4 +59,65 @@ test("an error that a custom operation throws is 500 without its text", async ()
   const { send } = await createHandlerFixture({ operations: [failing], store: createMemoryStore() });
   const answer = await send("GET", "/v1/store/orders/1/status");
   expect([codeOf(answer), answer.text.includes("secret")]).toEqual(["internal_error", false]);
+});
+
+/** An operation that replies with its name and its parameters. */
+const named = (
+  method: "GET" | "DELETE",
+  path: `/${string}`,
+  names: readonly string[] = [],
+): CustomOperation => ({
+  ...{ ...statusDefinition, id: `${method} ${path}`, method, path },
+  parameters: Object.fromEntries(names.map((name) => [name, { description: "Any.", type: "string" }])),
+  handle: async ({ parameters }) => ({ status: 200, body: JSON.stringify([path, parameters]) }),
+});
+
+test.each([
+  ["GET", "/store/orders/count", "/store/orders/count"],
+  ["GET", "/store/orders/other", "/store/orders/{name}"],
+  ["DELETE", "/store/orders/stale", "/store/orders/stale"],
+  ["GET", "/{a}/x", "/{first}/x"],
+  ["GET", "/store/x", "/store/{second}"],
+  ["GET", "/store/x/y", "/store/{second}/y"],
+] as const)("%s %s is the operation at %s, wherever it is in the list", async (method, path, expected) => {
+  const own = [
+    ...[named("GET", "/{first}/x", ["first"]), named("GET", "/{first}/x/y", ["first"])],
+    ...[named("GET", "/store/{second}", ["second"]), named("GET", "/store/{second}/y", ["second"])],
+    ...[named("GET", "/store/orders/{name}", ["name"]), named("GET", "/store/orders/count")],
+    named("DELETE", "/store/orders/stale"),
+  ];
+  const [list, , pets] = OPERATIONS;
+  const cancel = {
+    ...OPERATIONS[1],
+    path: "/store/orders/{name}",
+    parameters: { name: { description: "Any." } },
+  };
+  for (const operations of [
+    [list, cancel, pets, ...own],
+    [...own.toReversed(), list, cancel, pets],
+  ] as NonNullable<HandlerOptions["operations"]>[]) {
+    const { send } = await createHandlerFixture({ operations });
+    const { status, text } = await send(method, `/v1${path}`);
+    expect([status, JSON.parse(text)[0]]).toEqual([200, expected]);
+  }
+});
+
+test.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
+  "a parameter can have the name %s",
+  async (name) => {
+    const { send } = await createHandlerFixture({ operations: [named("GET", `/a/{${name}}`, [name])] });
+    expect((await send("GET", "/v1/a/b")).text).toBe(`["/a/{${name}}",{"${name}":"b"}]`);
+  },
+);
+
+test.each([
+  ["a template of the same path", [named("GET", "/store/orders/{id}", ["id"])], SAME],
+  [
+    "a parameter that occurs twice",
+    [named("GET", "/a/{b}/{c}/{b}", ["b", "c"])],
+    "The path has {b} twice. Rename one.",
+  ],
+])("%s stops the start", async (_what, own, message) => {
+  const create = createHandlerFixture({ operations: [...OPERATIONS, ...own] });
+  await expect(create).rejects.toMatchObject({ issues: [{ path: "operations[3].path", message }] });
 });

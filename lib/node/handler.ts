@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { invalidInput } from "../core/errors.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
@@ -8,12 +8,15 @@ import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 import {
   callerAddress,
   hasBody,
+  hostOfRequest,
   isBodyForHandler,
+  isReset,
+  type NodeRequest,
   receiveBody,
   targetOfRequest,
   validateRequest,
 } from "./request.ts";
-import { type HandlerResponse, sendResponse } from "./response.ts";
+import { type HandlerResponse, type NodeResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
@@ -22,7 +25,7 @@ export interface NodeHandlerOptions {
 }
 
 /**
- * Mounts a handler in a server of your own on `node:http`, such as Express:
+ * Mounts a handler in a server of your own on `node:http` or `node:http2`, such as Express:
  *
  * ```ts
  * createServer(toNodeHandler(handler)).listen(8787);
@@ -35,10 +38,10 @@ export interface NodeHandlerOptions {
 export function toNodeHandler(
   handler: Handler,
   { trustProxy = false }: NodeHandlerOptions = {},
-): (req: IncomingMessage, res: ServerResponse) => void {
+): (req: NodeRequest, res: NodeResponse) => void {
   assertHandler(handler);
 
-  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
     // Read before the first wait: a framework can change the URL for the time of this call.
     const head = new NodeRequestHead(req);
     const address = callerAddress(req, trustProxy);
@@ -49,14 +52,14 @@ export function toNodeHandler(
       ...{ target: head.target, ...address },
       ...(requestError === undefined ? {} : { requestError }),
     };
-    // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
-    const body = isForHandler ? req.iterator({ destroyOnReturn: false }) : undefined;
+    const body = isForHandler ? bodyOf(req) : undefined;
     const response = await callHandler(handler, head, context, body);
-    await sendResponse(response, res, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
+    // That of HTTP/2 has the same methods.
+    await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
 
   // The handler never rejects. Whatever fails here is a defect and closes the connection.
-  return (req, res) => void respond(req, res).catch(() => req.socket.destroy());
+  return (req, res) => void respond(req, res).catch(() => res.destroy());
 }
 
 /** Throws `InvalidInputError` unless the value is a function: every request would fail. */
@@ -65,8 +68,16 @@ export function assertHandler(handler: unknown): void {
     throw invalidInput("handler", "Pass a handler, such as createHandler({ store }).");
 }
 
+/** The body of a request. Reading it fails if the client has not sent it to its end. */
+async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+  // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
+  yield* req.iterator({ destroyOnReturn: false });
+  if (isReset(req)) throw new Error("The client has reset the request.");
+}
+
 /** Receives the rest of the body, which a middleware may have read in part. */
-async function receiveRest(req: IncomingMessage): Promise<ErrorCode | "aborted" | undefined> {
+async function receiveRest(req: NodeRequest): Promise<ErrorCode | "aborted" | undefined> {
+  if (isReset(req)) return "aborted";
   if (req.complete || !hasBody(req)) return undefined;
   if (req.destroyed) return "aborted";
   const body = await receiveBody(req);
@@ -100,7 +111,7 @@ const unknownRequest = () => new Request(UNKNOWN_URL);
 
 /** The head of a request as it was received, without the cost of a `Request`: one object, which is its own `headers`. */
 export class NodeRequestHead implements RequestHead {
-  readonly #req: IncomingMessage;
+  readonly #req: NodeRequest;
   readonly #host: string | undefined;
   readonly #rawHeaders: readonly string[];
   readonly method: string;
@@ -108,9 +119,9 @@ export class NodeRequestHead implements RequestHead {
   readonly target: string;
   body: AsyncIterable<Uint8Array> | undefined;
 
-  constructor(req: IncomingMessage) {
+  constructor(req: NodeRequest) {
     this.#req = req;
-    this.#host = req.headers.host;
+    this.#host = hostOfRequest(req);
     this.#rawHeaders = req.rawHeaders;
     this.method = req.method ?? "GET";
     this.target = targetOfRequest(req);
@@ -148,7 +159,9 @@ export class NodeRequestHead implements RequestHead {
     const { method, body } = this;
     const headers = new Headers();
     for (let index = 0; index + 1 < this.#rawHeaders.length; index += 2)
-      headers.append(`${this.#rawHeaders[index]}`, `${this.#rawHeaders[index + 1]}`);
+      // Not a pseudo-header of HTTP/2, such as `:path`.
+      if (!this.#rawHeaders[index]?.startsWith(":"))
+        headers.append(`${this.#rawHeaders[index]}`, `${this.#rawHeaders[index + 1]}`);
     if (body === undefined) return new Request(this.url, { method, headers });
     return new Request(this.url, { method, headers, body: ReadableStream.from(body), duplex: "half" });
   }

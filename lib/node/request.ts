@@ -1,30 +1,43 @@
 import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import { MAX_URL_CHARS } from "../http/path.ts";
 import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
 
+/** A request of Node, over HTTP/1 or HTTP/2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** The requested host. Over HTTP/2, it is in `:authority`. */
+export function hostOfRequest({ headers }: NodeRequest): string | undefined {
+  return (headers[":authority"] as string | undefined) ?? headers.host;
+}
+
 /**
  * Finds syntax that Node's parser accepts although a proxy could parse it differently (request smuggling; RFC 9112,
  * sections 2.3, 3.2 and 6.1). Returns the error, or `undefined` for a valid request.
  */
-export function validateRequest(req: IncomingMessage): ErrorCode | undefined {
+export function validateRequest(req: NodeRequest): ErrorCode | undefined {
   const { url = "", method, httpVersion, headers } = req;
   if (url.length > MAX_URL_CHARS) return "uri_too_long";
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
+  const isHttp2 = "stream" in req;
+  if (!isHttp2 && httpVersion !== "1.1" && httpVersion !== "1.0") return "bad_request";
 
   if (req.rawHeaders.length > 2 * MAX_HEADER_FIELDS) return "headers_too_large";
 
+  const host = hostOfRequest(req);
   const hosts = countFields("host", req.rawHeaders);
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return "bad_request";
-  if (!HOST.test(headers.host ?? "")) return "bad_request";
-  if (!isTarget(url, method, headers.host)) return "bad_request";
+  if (hosts > 1 || (host === undefined && httpVersion !== "1.0")) return "bad_request";
+  // RFC 9113, section 8.3.1.
+  if (hosts === 1 && headers.host !== host) return "bad_request";
+  if (!HOST.test(host ?? "")) return "bad_request";
+  if (!isTarget(url, method, host)) return "bad_request";
 
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && (httpVersion === "1.0" || coding.toLowerCase() !== "chunked"))
     return "bad_request";
   if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) return "request_too_large";
-  return isUrlHost(headers.host) ? undefined : "bad_request";
+  return isUrlHost(host) ? undefined : "bad_request";
 }
 
 /** A name or an address, with an optional port. */
@@ -60,7 +73,7 @@ function isUrlHost(host = "localhost"): boolean {
 }
 
 /** The target as received, without the scheme and the authority that an absolute one has. */
-export function targetOfRequest({ url = "/" }: IncomingMessage): string {
+export function targetOfRequest({ url = "/" }: NodeRequest): string {
   return url.startsWith("/") ? url : splitTarget(url).path;
 }
 
@@ -68,7 +81,7 @@ export function targetOfRequest({ url = "/" }: IncomingMessage): string {
  * The address of a caller: that of the connection or, behind exactly one trusted proxy, the last entry of `X-Forwarded-
  * For`. A client can forge those before it. A longer entry than an address can be is ignored.
  */
-export function callerAddress(req: IncomingMessage, trustProxy: boolean): { readonly address?: string } {
+export function callerAddress(req: NodeRequest, trustProxy: boolean): { readonly address?: string } {
   const forwarded = trustProxy ? `${req.headers["x-forwarded-for"] ?? ""}`.split(",").at(-1)?.trim() : "";
   if (!forwarded) return req.socket.remoteAddress === undefined ? {} : { address: req.socket.remoteAddress };
   if (forwarded.length > MAX_ADDRESS_CHARS) return {};
@@ -94,7 +107,9 @@ const FORWARDED_BY = ["forwarded", "via", "x-forwarded-for", "x-forwarded-proto"
 export type BodyResult = "complete" | "aborted" | { readonly error: ErrorCode };
 
 /** True if a body follows the head of the request. */
-export function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody(req: NodeRequest): boolean {
+  if ("stream" in req) return !req.stream.endAfterHeaders;
+  const { headers } = req;
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
@@ -102,19 +117,24 @@ export function hasBody({ headers }: IncomingMessage): boolean {
  * True if the handler receives the body, for an operation that takes one: after the admission, and not more than the
  * operation accepts.
  */
-export function isBodyForHandler(req: IncomingMessage): boolean {
+export function isBodyForHandler(req: NodeRequest): boolean {
   return hasBody(req) && /^(?:POST|PUT|PATCH)$/.test(req.method ?? "");
 }
 
+/** True over HTTP/2 if the client has reset the request. Its body then ends as if it were complete. */
+export function isReset(req: NodeRequest): boolean {
+  return "stream" in req && (req.aborted || req.stream.closed);
+}
+
 /** Reads a body to its end, without keeping it: no operation with this method takes one. */
-export function receiveBody(req: IncomingMessage): Promise<BodyResult> {
+export function receiveBody(req: NodeRequest): Promise<BodyResult> {
   return new Promise((resolve) => {
     let size = 0;
     req.on("data", (part: Buffer) => {
       size += part.length;
       if (size > MAX_BODY_BYTES) resolve({ error: "request_too_large" });
     });
-    req.once("end", () => resolve("complete"));
+    req.once("end", () => resolve(isReset(req) ? "aborted" : "complete"));
     req.once("close", () => resolve("aborted"));
     req.on("error", () => resolve("aborted"));
   });

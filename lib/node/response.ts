@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Http2ServerResponse } from "node:http2";
+import type { Duplex, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { waitForDrain } from "../core/concurrency.ts";
 import {
@@ -14,6 +15,14 @@ import { STATUS_CODES } from "./listen.ts";
 
 /** The response of a handler: plain data or, from a function that wraps one, a `Response`. */
 export type HandlerResponse = PlainResponse | Response;
+
+/** A response of Node, over HTTP/1 or HTTP/2. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** What tells whether the client has received or closed the response: over HTTP/2, only its stream does. */
+function outputOf(res: NodeResponse): Writable {
+  return "stream" in res ? res.stream : res;
+}
 
 /** True if the response is that of a request which a key was admitted for: it has a quota, and no error that needs no key. */
 export function isAdmitted({ status, headers }: HandlerResponse): boolean {
@@ -50,7 +59,8 @@ export async function sendResponse(
       void discardBody(body);
     } else await pump(body, res, writeTimeoutMs);
   }
-  if (res.socket !== null && res.socket.writableLength > 0)
+  const output = outputOf(res);
+  if ((output === res ? (res.socket?.writableLength ?? 0) : output.writableLength) > 0)
     await waitForClient(res, "finish", writeTimeoutMs);
 }
 
@@ -85,7 +95,7 @@ const SLICE_BYTES = 256 * 1024;
 
 async function writeSlices(body: Uint8Array, res: ServerResponse, writeTimeoutMs: number): Promise<void> {
   let start = 0;
-  for (; start + SLICE_BYTES < body.length && !res.destroyed; start += SLICE_BYTES) {
+  for (; start + SLICE_BYTES < body.length && !outputOf(res).destroyed; start += SLICE_BYTES) {
     await backgroundTurn();
     if (!res.write(body.subarray(start, start + SLICE_BYTES)))
       await waitForClient(res, "drain", writeTimeoutMs);
@@ -105,9 +115,10 @@ async function pump(
       await reader.cancel();
     } catch {}
   };
-  res.once("close", stop);
+  const output = outputOf(res);
+  output.once("close", stop);
   // The client can have disconnected before the listener was added.
-  if (res.destroyed) void stop();
+  if (output.destroyed) void stop();
   try {
     for (let state = await writePart(reader, res); state !== "end"; state = await writePart(reader, res)) {
       if (state === "full") await waitForClient(res, "drain", writeTimeoutMs);
@@ -116,7 +127,7 @@ async function pump(
   } catch {
     res.destroy();
   } finally {
-    res.off("close", stop);
+    output.off("close", stop);
   }
 }
 
@@ -142,7 +153,7 @@ async function waitForClient(
   writeTimeoutMs: number,
 ): Promise<void> {
   const timer = setTimeout(() => res.destroy(), writeTimeoutMs);
-  await waitForDrain(res, event);
+  await waitForDrain(outputOf(res), event);
   clearTimeout(timer);
 }
 

@@ -19,6 +19,7 @@ export const ERRORS = {
   order_already_shipped: { status: 409, message: "The order has already shipped." },
   order_already_cancelled: { status: 409, message: "The order is already cancelled." },
   operation_sunset: { status: 410, message: "This operation has been retired. See the Link header." },
+  precondition_failed: { status: 412, message: "A precondition of the request, such as If-Match, is false." },
   request_too_large: { status: 413, message: "The request is larger than the service accepts." },
   uri_too_long: { status: 414, message: "The request's URL is too long." },
   expectation_failed: { status: 417, message: "The Expect header is not '100-continue'." },

@@ -78,7 +78,7 @@ export function createHandler(options: HandlerOptions): Handler {
     address: string,
     requestId: string,
   ): Promise<RequestResult> {
-    const { operation, storeOperation, perform } = route(request.method, path);
+    const { operation, storeOperation, perform } = route(request, path);
     const matched = operation === undefined ? {} : { operation };
     let access: Access | undefined;
     try {

@@ -2,7 +2,7 @@ import type { Caller } from "../accounts/admission.ts";
 import { settleWithin } from "../core/concurrency.ts";
 import { MAX_STORE_CALL_MS } from "../core/time.ts";
 import { toInt64Json } from "../orders/int64.ts";
-import { transitionErrorsOf } from "../orders/lifecycle.ts";
+import { type StoredOrder, transition, transitionErrorsOf } from "../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../orders/order-store.ts";
 import type { StoreOperation, StoreOutcome } from "../orders/store-operation.ts";
 import { acceptsGzip, gzipped } from "./compression.ts";
@@ -99,7 +99,7 @@ export const OPERATIONS = [
       "Only orders with status pending can be cancelled. The change is durable before the response is sent.",
     parameters: { orderId: { description: "The identifier of the order to cancel." } },
     success: { status: 204, description: "Order cancelled." },
-    errors: ["order_not_found", ...transitionErrorsOf("cancel")],
+    errors: ["order_not_found", ...transitionErrorsOf("cancel"), "precondition_failed"],
   },
   {
     id: "getPet",
@@ -156,6 +156,8 @@ export type Implementation<Call = OperationCall> = (call: Call) => Promise<Reply
 export interface StoreImplementation<Call = OperationCall> {
   toStoreOperation(parameters: Call extends OperationCall<infer P> ? P : never): StoreOperation;
   toReply(outcome: StoreOutcome, call: Call): Promise<Reply>;
+  /** Replies without the effect, because a precondition is false. Missing for an operation without one. */
+  withoutEffect?(call: Call): Promise<Reply>;
 }
 
 /** The methods of operations, as the value of a header. `HEAD` works wherever `GET` does. */
@@ -212,6 +214,12 @@ export function createImplementations(pets: PetSource): Implementations {
         if (result.ok || !Object.hasOwn(ERRORS, result.code))
           throw new TypeError("The store returned no result of a cancel.");
         return { error: result.code };
+      },
+      async withoutEffect({ orders, parameters: { orderId } }) {
+        const order = await orders.find(orderId);
+        if ((order ?? undefined) === undefined) return { error: "order_not_found" };
+        const result = transition(order as StoredOrder, "cancel", 0);
+        return { error: result.ok ? "precondition_failed" : result.code };
       },
     },
 

@@ -15,7 +15,7 @@ import {
   type PetSource,
   type StoreImplementation,
 } from "./operations.ts";
-import { type Reply, readReply } from "./response.ts";
+import { type Reply, type RequestHead, readReply } from "./response.ts";
 
 /** A request to the API before it is admitted. Nothing of it has happened yet. */
 interface PreparedCall {
@@ -41,7 +41,7 @@ interface Resources {
 export function createRouter(
   operations: readonly (Operation & { readonly handle?: Implementation })[],
   resources: Resources,
-): (method: string, path: string) => PreparedCall {
+): (request: RequestHead, path: string) => PreparedCall {
   const builtIn = createImplementations(resources.pets) as unknown as BuiltInImplementations;
   // OpenAPI: concrete paths are matched before templates. No character of a path sorts after the one of a parameter.
   const rank = (operation: Operation) => fullPath(operation).replaceAll(/\{\w+\}/g, "\uffff");
@@ -49,14 +49,15 @@ export function createRouter(
     .toSorted((a, b) => Number(rank(a) > rank(b)) - Number(rank(a) < rank(b)))
     .map((operation) => toRoute(operation, builtIn));
 
-  return (method, path) => {
+  return (request, path) => {
+    const { method } = request;
     const samePath: Operation[] = [];
     for (const route of routes) {
       const match = route.pattern.exec(path);
       if (match === null) continue;
       const { operation } = route;
       if (operation.method === method || (operation.method === "GET" && method === "HEAD"))
-        return prepareCall(route, match, resources);
+        return prepareCall(route, match, request, resources);
       samePath.push(operation);
     }
     if (samePath.length === 0) return answered({ error: "route_not_found" });
@@ -92,6 +93,7 @@ function toRoute(
 function prepareCall(
   { operation, implementation, notFound }: Route,
   match: RegExpExecArray,
+  request: RequestHead,
   { orders, clock }: Resources,
 ): PreparedCall {
   const { deprecation } = operation;
@@ -105,6 +107,9 @@ function prepareCall(
       perform: async (call) =>
         readReply(await implementation({ ...call, parameters, orders }), `The operation ${operation.id}`),
     };
+  const { withoutEffect } = implementation;
+  if (withoutEffect !== undefined && isPreconditionFalse(request))
+    return { operation, perform: (call) => withoutEffect({ ...call, parameters, orders }) };
   const storeOperation = implementation.toStoreOperation(parameters);
   return {
     operation,
@@ -116,6 +121,14 @@ function prepareCall(
       return implementation.toReply(performed, { ...call, parameters, orders });
     },
   };
+}
+
+/**
+ * True if a precondition is false for any resource that exists (RFC 9110, section 13.1): none has an entity tag. None
+ * has a date of modification either, so the preconditions with one are ignored.
+ */
+function isPreconditionFalse({ headers }: RequestHead): boolean {
+  return (headers.get("if-match")?.trim() ?? "*") !== "*" || headers.get("if-none-match")?.trim() === "*";
 }
 
 /** A request whose reply is known as soon as it is admitted. */

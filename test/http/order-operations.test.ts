@@ -91,6 +91,35 @@ describe("cancelOrder", () => {
     expect((await send("DELETE", "/v1/store/orders/%31")).status).toBe(204);
   });
 
+  test.each([
+    [{ "if-match": '"v1"' }, 412],
+    [{ "if-match": 'W/"v1", "v2"' }, 412],
+    [{ "if-match": "" }, 412],
+    [{ "if-match": "*", "if-none-match": " * " }, 412],
+    [{ "if-none-match": "*" }, 412],
+    [{ "if-match": "*" }, 204],
+    [{ "if-none-match": '"v1"' }, 204],
+    [{ "if-unmodified-since": "Thu, 01 Jan 1970 00:00:00 GMT" }, 204],
+    [{ "if-modified-since": "Fri, 01 Jan 2100 00:00:00 GMT" }, 204],
+  ])("with %j the cancel of a pending order is %i, and every other error stays", async (headers, status) => {
+    const { send, store, events } = await createHandlerFixture();
+    const cancel = async (id: string, more = {}) => {
+      const answer = await send("DELETE", `/v1/store/orders/${id}`, { ...headers, ...more });
+      return answer.status === 204 ? 204 : codeOf(answer);
+    };
+    expect(await cancel("1")).toBe(status === 412 ? "precondition_failed" : 204);
+    expect(events.at(-1)).toMatchObject({ operation: "cancelOrder", status, accountId: "shop" });
+    expect((await store.orders.find(1n))?.status).toBe(status === 412 ? "pending" : "cancelled");
+    expect(await cancel("2")).toBe("order_already_shipped");
+    expect(await cancel("3")).toBe("order_already_cancelled");
+    expect(await cancel("4")).toBe("order_not_found");
+    expect(await cancel("x")).toBe("order_not_found");
+    expect(await cancel("1", { authorization: "" })).toBe("missing_api_key");
+    expect((await send("GET", "/v1/store/orders", headers)).status).toBe(200);
+    for (let count = 0; count < 60; count++) await send("GET", "/v1/store/orders");
+    expect(await cancel("1")).toBe("rate_limit_exceeded");
+  });
+
   test("ignores a request body", async () => {
     const { handler, key } = await createHandlerFixture();
     const request = new Request("http://localhost/v1/store/orders/1", {

@@ -2,7 +2,7 @@ import { abortable } from "../core/concurrency.ts";
 import { InvalidInputError } from "../core/errors.ts";
 import { parseInt64Json } from "../orders/int64.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
-import { parseOrder } from "../orders/wire.ts";
+import { parseFields } from "../orders/wire.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { cancelBody, type OpenedBody } from "./response.ts";
 import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
@@ -182,12 +182,12 @@ export function parsePage(text: string): OrdersPage {
 }
 
 function readOrder(value: unknown, count: number): OrderRecord {
-  const strict = parseOrder(value);
+  const strict = parseFields(value);
   if (strict.ok) return strict.order.record;
   // A ship date that an earlier version accepted is only text to this client; it must not fail the list.
   const { shipDate, ...rest } = pickKnownFields(Object(value));
   const isText = typeof shipDate === "string";
-  const parsed = parseOrder(isText ? rest : { ...rest, shipDate });
+  const parsed = parseFields(isText ? rest : { ...rest, shipDate });
   if (parsed.ok) return isText ? { ...parsed.order.record, shipDate } : parsed.order.record;
   const cause = new InvalidInputError(parsed.issues);
   throw new MalformedListError(`Order ${count} is invalid: ${cause.message}`, { cause });

@@ -1,8 +1,8 @@
 import { explainIssues } from "../core/errors.ts";
 import { escapeLine } from "../core/text.ts";
-import type { StoredOrder } from "./lifecycle.ts";
+import type { OrderStatus, StoredOrder } from "./lifecycle.ts";
 import type { OrderStore } from "./order-store.ts";
-import { parseLine } from "./wire.ts";
+import { parseLine, parseOrder } from "./wire.ts";
 
 /** A line of input without its line feed. Numbers start at 1. */
 export type Line =
@@ -131,10 +131,12 @@ const MAX_BATCH_CHARS = 2 * MAX_LINE_BYTES;
 /**
  * Imports orders from lines of JSON in bounded memory; the orders of a step are stored when it is yielded. A line that
  * is not a valid order, or whose order exists with different content, is rejected. An import can be repeated.
+ * A line without a status gets `assumed`; see `parseOrder`.
  */
 export async function* importOrders(
   lines: AsyncIterable<readonly Line[]>,
   store: Pick<OrderStore, "place">,
+  assumed?: OrderStatus,
 ): AsyncGenerator<ImportStep> {
   let counts: ImportCounts = { placed: 0, unchanged: 0, rejected: 0 };
   let batch: Entry[] = [];
@@ -168,7 +170,7 @@ export async function* importOrders(
 
   for await (const group of lines) {
     for (const next of group) {
-      const entry = parseEntry(next);
+      const entry = parseEntry(next, assumed);
       line = next.number;
       if (entry === undefined) continue;
       batch.push(entry);
@@ -187,14 +189,14 @@ interface ValidLine {
   readonly order: StoredOrder;
 }
 
-function parseEntry(line: Line): Entry | undefined {
+function parseEntry(line: Line, assumed: OrderStatus | undefined): Entry | undefined {
   if ("error" in line) {
     const { number, bytes, first, last, error } = line;
     return { number, content: bytes, complete: last, ...(first ? { reason: LINE_ERRORS[error] } : {}) };
   }
   const { number, text } = line;
   if (BLANK.test(text)) return undefined;
-  const parsed = parseLine(text);
+  const parsed = parseLine(text, (value) => parseOrder(value, assumed));
   if (parsed.ok) return { number, content: text, order: parsed.order };
   return { number, content: text, complete: true, reason: toPrintable(explainIssues(parsed.issues)) };
 }

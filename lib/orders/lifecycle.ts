@@ -97,6 +97,13 @@ export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly Tra
   return [...new Set(rules.flatMap(({ error = [] }) => error))] as TransitionErrorCode<E>[];
 }
 
+/** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
+export function findStatusProblem({ record, status }: StoredOrder): string | undefined {
+  const canBeFulfilled = isOrderStatus(status) && acceptsEvent(status, "fulfil");
+  if (record.complete !== true || canBeFulfilled) return undefined;
+  return `The order is complete and ${status}, which cannot be: only shipped orders are fulfilled.`;
+}
+
 /** Adds up counts by status. Those of a status that no rule knows are left out. */
 export function sumByStatus(
   counted: Iterable<readonly [status: unknown, count: number]>,

@@ -3,6 +3,7 @@ import type { OrderChange, OrderWithHistory } from "./history.ts";
 import { parseInt64Json } from "./int64.ts";
 import {
   changesRecord,
+  findStatusProblem,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -121,12 +122,15 @@ const MAX_SHOWN_CHARS = 80;
 const PLAIN_STRING = /^[^"\\\p{Cc}]*$/u;
 
 /** A parsed order, or every issue found. */
-export type ParsedOrder =
-  | { readonly ok: true; readonly order: StoredOrder }
+export type ParsedOrder<Order = StoredOrder> =
+  | { readonly ok: true; readonly order: Order }
   | { readonly ok: false; readonly code: "invalid_order"; readonly issues: readonly Issue[] };
 
-/** Parses one line of newline-delimited JSON: the five fields and `status`, default `pending`. */
-export function parseLine(line: string): ParsedOrder {
+/** Parses one line of newline-delimited JSON: the five fields and `status`, as `parse` reads them. */
+export function parseLine<Order = StoredOrder>(
+  line: string,
+  parse: (value: unknown) => ParsedOrder<Order> = parseOrder as (value: unknown) => ParsedOrder<Order>,
+): ParsedOrder<Order> {
   const isPlain = PLAIN_LINE.test(line);
   let value: unknown;
   try {
@@ -134,7 +138,7 @@ export function parseLine(line: string): ParsedOrder {
   } catch {
     return invalid([{ path: "", message: "This is not valid JSON." }]);
   }
-  const parsed = parseOrder(value);
+  const parsed = parse(value);
   if (parsed.ok && !isPlain && hasRepeatedField(line, value as object))
     return invalid([{ path: "", message: "A field occurs twice. Write each field once." }]);
   return parsed;
@@ -163,8 +167,30 @@ function hasRepeatedField(line: string, order: object): boolean {
   return quotes !== 2 * strings;
 }
 
-/** Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. */
-export function parseOrder(value: unknown): ParsedOrder {
+/**
+ * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. An order without a status
+ * gets `assumed`; a complete one is shipped then, as it is in the life cycle. Without `assumed`, it is pending.
+ */
+export function parseOrder(value: unknown, assumed?: OrderStatus): ParsedOrder {
+  const parsed = parseFields(value);
+  if (!parsed.ok) return parsed;
+  const { record } = parsed.order;
+  const isAdvanced = assumed === "pending" && record.complete === true;
+  const { status = isAdvanced ? "shipped" : (assumed ?? "pending") } = parsed.order;
+  const message = findStatusProblem({ record, status });
+  return message === undefined
+    ? { ok: true, order: { record, status } }
+    : invalid([{ path: "complete", message }]);
+}
+
+/** The fields of an order, whose status is unknown if it is not one of them. */
+export interface OrderFields {
+  readonly record: OrderRecord;
+  readonly status?: OrderStatus | undefined;
+}
+
+/** Like `parseOrder`, but each field by itself: for records as the API sends them, without a status. */
+export function parseFields(value: unknown): ParsedOrder<OrderFields> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return invalid([{ path: "", message: "An order must be a JSON object." }]);
   }
@@ -182,7 +208,7 @@ export function parseOrder(value: unknown): ParsedOrder {
   if (fields["id"] === undefined) issues.push({ path: "id", message: "The identifier is missing." });
   if (issues.length > 0) return invalid(issues);
 
-  const { status = "pending" } = fields as { readonly status?: OrderStatus };
+  const { status } = fields as { readonly status?: OrderStatus };
   return { ok: true, order: { record: toRecord(fields as unknown as JsonRecord), status } };
 }
 
@@ -198,6 +224,6 @@ const VALIDATORS: ReadonlyMap<string, OrderField["validate"]> = new Map([
 
 const UNKNOWN_FIELD = `Unknown field. Known fields: ${[...VALIDATORS.keys()].join(", ")}.`;
 
-function invalid(issues: readonly Issue[]): ParsedOrder {
+function invalid(issues: readonly Issue[]): ParsedOrder<never> {
   return { ok: false, code: "invalid_order", issues };
 }

@@ -5,9 +5,9 @@ import { isAccountId } from "../accounts/api-key.ts";
 import { errorMessage, explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import type { OrderChange } from "../orders/history.ts";
-import { isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
+import { findStatusProblem, isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
 import { statusAfter } from "../orders/transition-hook.ts";
-import { orderToJson, parseLine } from "../orders/wire.ts";
+import { orderToJson, parseFields, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
 
@@ -98,12 +98,15 @@ function findInOrder({ id, status, wire, readHistory, findings = [] }: Inspected
       `The status is '${status}', to which no change in its history leads.`,
       "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
     );
-  const parsed = parseLine(wire);
+  const parsed = parseLine(wire, parseFields);
   const { record } = parsed.ok ? parsed.order : {};
   const repair = "Replace the record in the database by that of a backup or an export.";
   if (!parsed.ok) add(`The record cannot be read: ${explainIssues(parsed.issues)}`, repair);
   else if (record?.id !== id) add(`The record is that of order ${record?.id}.`, repair);
   else if (orderToJson(record) !== wire) add("The record is not in the form in which it is sent.", repair);
+  const statusProblem = record && isOrderStatus(status) && findStatusProblem({ record, status });
+  if (statusProblem)
+    add(statusProblem, "Correct the status in the database, or remove 'complete' from the record.");
   return found;
 }
 

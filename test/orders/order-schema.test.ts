@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ORDER_FIELDS, orderExample, orderJsonSchema } from "../../lib/orders/order.ts";
 import { orderSchema } from "../../lib/orders/order-schema.ts";
-import { parseOrder } from "../../lib/orders/wire.ts";
+import { parseFields, parseOrder } from "../../lib/orders/wire.ts";
 import { record } from "./records.ts";
 
 describe("orderSchema", () => {
-  test("orderSchema accepts exactly the records that parseOrder accepts", () => {
+  test("orderSchema accepts exactly the records that parseFields accepts", () => {
     const anything = fc.oneof(
       record,
       fc.record({ id: fc.anything(), quantity: fc.anything() }),
@@ -18,7 +18,7 @@ describe("orderSchema", () => {
     );
     fc.assert(
       fc.property(anything, (value) => {
-        const parsed = parseOrder(value);
+        const parsed = parseFields(value);
         const { success, data } = orderSchema.safeParse(value);
         expect(success).toBe(parsed.ok);
         if (parsed.ok) expect(data).toEqual(parsed.order.record);

@@ -25,6 +25,12 @@ test("place, ship, fulfil and cancel follow the state machine", async () => {
   });
 });
 
+test("a complete order cannot be placed: it is shipped first", async () => {
+  const { orders, store } = open();
+  await expect(orders.place({ id: 1n, complete: true })).rejects.toThrow("only shipped orders are fulfilled");
+  expect(await store.find(1n)).toBeUndefined();
+});
+
 test("an order is found with its history, and another one is not", async () => {
   const { orders } = open();
   await orders.place({ id: 1n, quantity: 2 });

@@ -15,10 +15,9 @@ import {
 } from "../../lib/orders/wire.ts";
 import { record } from "./records.ts";
 
-const stored: fc.Arbitrary<StoredOrder> = fc.record({
-  record,
-  status: fc.constantFrom("pending", "shipped", "cancelled"),
-});
+const stored: fc.Arbitrary<StoredOrder> = fc
+  .record({ record, status: fc.constantFrom<OrderStatus>("pending", "shipped", "cancelled") })
+  .map(({ record, status }) => ({ record, status: record.complete === true ? "shipped" : status }));
 
 describe("the wire form", () => {
   test("the wire form keeps every field of a record, over the whole int64 range", () => {
@@ -58,6 +57,23 @@ test("an exported line is imported as the same order", () => {
   fc.assert(
     fc.property(stored, (order) => void expect(parseLine(toLine(order))).toEqual({ ok: true, order })),
   );
+});
+
+test.each<[string, OrderStatus | undefined, string]>([
+  ["{}", undefined, "pending"],
+  ["{}", "pending", "pending"],
+  ["{}", "cancelled", "cancelled"],
+  ['{"complete":false,"status":"cancelled"}', "pending", "cancelled"],
+  ['{"complete":true}', undefined, "complete"],
+  ['{"complete":true}', "pending", "shipped"],
+  ['{"complete":true}', "shipped", "shipped"],
+  ['{"complete":true}', "cancelled", "complete"],
+  ['{"complete":true,"status":"shipped"}', undefined, "shipped"],
+  ['{"complete":true,"status":"pending"}', "pending", "complete"],
+  ['{"complete":true,"status":"cancelled"}', "pending", "complete"],
+])("%s, with %s assumed, is %s, or has a problem in that field", (json, assumed, expected) => {
+  const parsed = parseOrder({ id: 1, ...JSON.parse(json) }, assumed);
+  expect(parsed.ok ? parsed.order.status : parsed.issues[0]?.path).toBe(expected);
 });
 
 test("the form of a line does not change what it means", () => {

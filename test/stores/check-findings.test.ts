@@ -179,6 +179,8 @@ test("an order has the findings of its database, of its status and of its record
     order(2n, "pending", '{"id":3}'),
     order(4n, "pending", '{"id": 4}'),
     order(5n, "pending", '{"id":5,"quantity":-1}'),
+    order(6n, "cancelled", '{"id":6,"complete":true}'),
+    order(7n, "shipped", '{"id":7,"complete":true}'),
   ]);
   const replace = "Replace the record in the database by that of a backup or an export.";
   expect(found).toEqual([
@@ -187,6 +189,8 @@ test("an order has the findings of its database, of its status and of its record
     `order 2: The record is that of order 3. ${replace}`,
     `order 4: The record is not in the form in which it is sent. ${replace}`,
     `order 5: The record cannot be read: quantity: Write a whole number from 0 to 2147483647, in plain digits. ${replace}`,
+    "order 6: The order is complete and cancelled, which cannot be: only shipped orders are fulfilled. " +
+      "Correct the status in the database, or remove 'complete' from the record.",
   ]);
 });
 

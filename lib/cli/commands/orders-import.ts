@@ -1,8 +1,10 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
+import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
 import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
@@ -17,8 +19,14 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     )
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file, unchanged")
+    .addOption(
+      new Option(
+        "--status <status>",
+        "the status of orders that have none, as in a list of the API; pending: complete ones become shipped",
+      ).choices(ORDER_STATUSES),
+    )
     .addHelpText("after", HELP)
-    .action(async (file: string, { rejects: rejectsFile }: { rejects?: string }) => {
+    .action(async (file: string, { rejects: rejectsFile, status }: ImportFlags) => {
       const { env, flags, terminal } = context;
       await using source = await openSource(file, context);
       await withStoreOrCreate(context, async ({ store }) => {
@@ -44,9 +52,9 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         const stop = new AbortController();
         void context.waitForStop().then(() => stop.abort());
         try {
-          const steps = importOrders(splitLines(source.chunks), {
-            place: (orders) => store.orders.place(orders, context.clock(), { by: "orders import" }),
-          });
+          const place: OrderStore["place"] = (orders) =>
+            store.orders.place(orders, context.clock(), { by: "orders import" });
+          const steps = importOrders(splitLines(source.chunks), { place }, status);
           for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
             steps,
             stop.signal,
@@ -75,6 +83,11 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         if (counts.rejected > 0) context.exit(EXIT.failed);
       });
     });
+}
+
+interface ImportFlags {
+  readonly rejects?: string;
+  readonly status?: OrderStatus;
 }
 
 /** Passes items on until a signal. Ends at once then, even while the source waits for input that never arrives. */

@@ -78,7 +78,6 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .option("--pet-id <n>", "the ID of the pet", readInt64)
     .option("--quantity <n>", "the number of units", readWholeNumber)
     .option("--ship-date <rfc3339>", "the expected ship date")
-    .option("--complete", "mark the order as complete")
     .action((order: NewOrder) => {
       validateFlags(order, () => {
         const parsed = parseOrder({ id: 0n, ...order });

@@ -164,7 +164,6 @@ export function placeFields(result: FormResult | undefined): Html {
 const COMPLETE = [
   ["", "not given"],
   ["false", "no"],
-  ["true", "yes"],
 ] as const;
 
 /** Places the order of a form. Rejects with every issue if a field is invalid. */

@@ -79,6 +79,25 @@ test("an import without rejected lines exits with 0, with CRLF, a byte order mar
   expect(nothing).toMatchObject({ status: 0, stdout: "placed      0\nunchanged   0\nrejected    0\n" });
 });
 
+test("a complete order that was not shipped is rejected, and a list of the API is imported with --status", async () => {
+  const input = [
+    '{"id":50,"complete":true}',
+    '{"id":51,"complete":true,"status":"cancelled"}',
+    '{"id":52,"quantity":2}',
+  ].join("\n");
+  const store = newDatabase();
+  const rejected = await cli.run(["orders", "import", "-", ...store], { input });
+  expect(rejected).toMatchObject({ status: 1, stdout: "placed      1\nunchanged   0\nrejected    2\n" });
+  expect(rejected.stderr).toContain(
+    "line 1: complete: The order is complete and pending, which cannot be: only",
+  );
+  const placed = await cli.run(["orders", "import", "-", "--status", "pending", ...store], { input });
+  expect(placed).toMatchObject({ stdout: "placed      1\nunchanged   1\nrejected    1\n" });
+  expect((await cli.run(["orders", "export", ...store])).stdout).toBe(
+    '{"id":50,"complete":true,"status":"shipped"}\n{"id":52,"quantity":2,"status":"pending"}\n',
+  );
+});
+
 test.skipIf(skipsBecause("the mode of a --rejects file", noPosix))(
   "a --rejects file is readable only by its owner, new or not",
   async () => {

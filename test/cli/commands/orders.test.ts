@@ -61,7 +61,7 @@ test("orders with generated and negative IDs are cancelled; a missing order exit
 });
 
 test("an export contains all orders, ascending, in the form that import reads", async () => {
-  const lines = `{"id":-5,"status":"shipped"}\n{"id":1,"petId":${MAX},"complete":true,"status":"cancelled"}\n`;
+  const lines = `{"id":-5,"status":"shipped"}\n{"id":1,"petId":${MAX},"complete":false,"status":"cancelled"}\n`;
   const store = ["--database", "exported.db"];
   await cli.run(["orders", "import", "-", ...store], { input: lines });
   const exported = await cli.run(["orders", "export", ...store]);

@@ -1,5 +1,6 @@
 import { abortable } from "../core/concurrency.ts";
 import type { Failure } from "../core/errors.ts";
+import { parseHttpDate, parseRetryAfter, parseWholeNumber } from "../core/retry-after.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { Sleep } from "./time-limit.ts";
 
@@ -142,7 +143,7 @@ const MAX_RESET_MS = LONGEST_WINDOW_MS + 60_000;
  * compared with the response's own `Date`, so a skewed client clock does not matter.
  */
 export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitHeaders {
-  const serverNow = parseHttpDate(headers.get("date")) ?? now;
+  const serverNow = parseHttpDate(headers.get("date"), now) ?? now;
   const window = readWindow(headers, serverNow) ?? readWindow(headers, now);
   const retryAfterMs = parseRetryAfter(headers.get("retry-after"), serverNow);
   return {
@@ -161,23 +162,3 @@ function readWindow(headers: Headers, now: Instant): RateLimitWindow | undefined
     ? { remainingRequests, resetSeconds, resetsInMs }
     : undefined;
 }
-
-function parseRetryAfter(header: string | null, serverNow: Instant): number | undefined {
-  const seconds = parseWholeNumber(header);
-  if (seconds !== undefined) return seconds * 1000;
-  const instant = parseHttpDate(header);
-  return instant === undefined ? undefined : Math.max(0, instant - serverNow);
-}
-
-function parseWholeNumber(header: string | null): number | undefined {
-  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
-}
-
-/** RFC 9110, section 5.6.7. The pattern is required because `Date.parse` accepts almost anything. */
-function parseHttpDate(header: string | null): Instant | undefined {
-  if (header === null || !HTTP_DATE.test(header)) return undefined;
-  const instant = Date.parse(header);
-  return Number.isNaN(instant) ? undefined : instant;
-}
-
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;

@@ -29,7 +29,8 @@ export interface DeliverOptions {
   readonly store: { readonly outbox?: Outbox };
   /**
    * Delivers a change, which is done once the promise resolves; until then it is repeated, in this process or another
-   * one. An error with `retryable: false` sets the change aside at once. The signal aborts when the time is up.
+   * one. An error with `retryable: false` sets the change aside at once. After one with `retryAfterMs`, this process
+   * delivers nothing for that time, then one change, and more with each success. The signal aborts when the time is up.
    */
   readonly deliver: (change: DeliveredChange, signal: AbortSignal) => unknown;
   /** Called with each error: of a delivery, or of the store. @default writes a line to the console */
@@ -150,6 +151,8 @@ export function deliverChanges({
   if (givenClock === undefined) watches.set(outbox, watch);
   let isStopped = false;
   const running = new Set<Promise<void>>();
+  /** The orders that may be delivered at once, and the time, as that of `elapsedMs`, before which none may. */
+  let [allowed, pausedUntil] = [concurrency, Number.NEGATIVE_INFINITY];
   /** Ends the wait for changes: a delivery has ended, or all of them have to. */
   let idle = new AbortController();
   /** What is recorded next, and when it is. */
@@ -184,12 +187,17 @@ export function deliverChanges({
       await Promise.race([(async () => deliver(change, time.signal))(), late]);
     } catch (error) {
       report(error, change);
-      const isFinal = attempts + 1 >= maxAttempts || (error as { retryable?: unknown })?.retryable === false;
-      const retryAt = clock() + Math.ceil(backoffMs(attempts, MIN_RETRY_MS, MAX_RETRY_MS));
+      const { retryable, retryAfterMs } = Object(error) as { retryable?: unknown; retryAfterMs?: unknown };
+      const isFinal = attempts + 1 >= maxAttempts || retryable === false;
+      const pauseMs = pauseFor(retryAfterMs);
+      if (pauseMs > 0) [allowed, pausedUntil] = [1, Math.max(pausedUntil, elapsedMs() + pauseMs)];
+      const waitMs = Math.max(pauseMs, backoffMs(attempts, MIN_RETRY_MS, MAX_RETRY_MS));
+      const retryAt = clock() + Math.ceil(waitMs);
       return await outbox.postpone(id, lease, isFinal ? undefined : retryAt);
     } finally {
       time.abort(ENDED);
     }
+    allowed = Math.min(concurrency, 2 * allowed);
     await acknowledge({ id, delivered: delivered + 1, lease });
   }
 
@@ -210,12 +218,14 @@ export function deliverChanges({
       idle = new AbortController();
       // A change that is delivered while the next ones are leased can be followed by another of its order.
       const isIdle = running.size === 0;
-      const free = concurrency - running.size;
-      let isTime = 2 * free >= concurrency;
+      let free = 0;
       let found: readonly WaitingOrder[] = [];
-      let hasFailed = false;
+      let [isTime, isPaused, hasFailed] = [false, false, false];
       try {
         const elapsed = elapsedMs();
+        isPaused = elapsed < pausedUntil;
+        if (!isPaused) free = Math.max(0, allowed - running.size);
+        isTime = 2 * free >= allowed;
         isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= leasedAt + COLLECT_MS);
         if (!isOn) await outbox.switch(true);
         isOn = true;
@@ -230,7 +240,7 @@ export function deliverChanges({
       }
       found.forEach(start);
       // The lease of a process that has died ends only for one that waits for it.
-      if (untilEmpty && isIdle && found.length === 0 && (hasFailed || !watch.seesLeases)) break;
+      if (untilEmpty && isIdle && found.length === 0 && (isPaused || hasFailed || !watch.seesLeases)) break;
       if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
     }
     await Promise.all(running);
@@ -245,6 +255,13 @@ export function deliverChanges({
       return ended;
     },
   };
+}
+
+/** The pause after an error, with jitter. Two hours at most: an attempt further ahead was set by a wrong clock. */
+function pauseFor(retryAfterMs: unknown): number {
+  if (typeof retryAfterMs !== "number" || !(retryAfterMs >= 0)) return 0;
+  const jitterMs = Math.random() * Math.max(MIN_RETRY_MS, retryAfterMs / 10);
+  return Math.min(MAX_RETRY_MS, retryAfterMs + jitterMs);
 }
 
 /**

@@ -10,7 +10,8 @@
  */
 import { Webhook } from "standardwebhooks";
 import { InvalidInputError, type Issue } from "../core/errors.ts";
-import { type Clock, systemClock, wholeClock } from "../core/time.ts";
+import { parseHttpDate, parseRetryAfter } from "../core/retry-after.ts";
+import { type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
 
 /** Options of `webhook`. */
@@ -32,13 +33,19 @@ export interface WebhookOptions {
 
 /**
  * A delivery that failed. `retryable` is false after a 410: the receiver wants no more, and gets none from this process.
+ * `retryAfterMs` is the time for which a receiver that is overloaded (429, 503) wants nothing.
  */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
   readonly retryable: boolean;
-  constructor(message: string, options: ErrorOptions & { readonly retryable?: boolean } = {}) {
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    message: string,
+    options: ErrorOptions & { readonly retryable?: boolean; readonly retryAfterMs?: number | undefined } = {},
+  ) {
     super(message, options);
     this.retryable = options.retryable ?? true;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 
@@ -98,15 +105,26 @@ export function webhook({
       isGone = true;
       throw gone();
     }
+    const isOverloaded = response.status === 429 || response.status === 503;
+    const retryAfterMs = isOverloaded ? waitOf(response.headers, now()) : undefined;
     const isRedirect =
       response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400);
     throw new WebhookError(
       isRedirect
         ? `${host} redirects, which a webhook does not follow. Set the address that it redirects to.`
         : `${host} answered ${response.status}.`,
+      { retryAfterMs },
     );
   };
 }
+
+/** The wait that the receiver asks for, by its own clock if it says so; at least a second. */
+function waitOf(headers: Headers, now: Instant): number {
+  const receiverNow = parseHttpDate(headers.get("date"), now) ?? now;
+  return Math.max(MIN_WAIT_MS, parseRetryAfter(headers.get("retry-after"), receiverNow) ?? 0);
+}
+
+const MIN_WAIT_MS = 1_000;
 
 function findUrlIssues(url: string): readonly Issue[] {
   const { protocol, username, password } = URL.parse(url) ?? {};

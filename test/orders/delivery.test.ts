@@ -122,6 +122,57 @@ test("receivers that fail together are not called again together: a retry can be
   await delivery.stop();
 });
 
+test("a receiver that asks for a pause gets nothing meanwhile, then one change, and more with each that it accepts", async () => {
+  const attempts: number[] = [];
+  let [isOverloaded, active, most] = [true, 0, 0];
+  const { orders, advance, start, clock, wait, outbox } = await useDelivery({
+    async deliver() {
+      attempts.push(clock() - begun);
+      most = Math.max(most, ++active);
+      await wait(100);
+      active--;
+      if (isOverloaded) throw Object.assign(new Error("Overloaded"), { retryAfterMs: 60_000 });
+    },
+  });
+  const begun = clock();
+  for (let id = 0n; id < 500n; id++) await orders.place({ id });
+  const delivery = start();
+  await advance(60_000);
+  expect(attempts).toHaveLength(64);
+  expect(Math.max(...attempts), "all in the first second").toBeLessThan(1_000);
+  most = 0;
+  await advance(60_000);
+  expect([attempts.length, most], "one, after the pause").toEqual([65, 1]);
+  expect(attempts[64]).toBeGreaterThanOrEqual(60_000);
+  isOverloaded = false;
+  await advance(120_000);
+  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+  expect(attempts).toHaveLength(565);
+  await delivery.stop();
+});
+
+test("a pause lasts two hours at most, and ends a delivery that runs until nothing is due", async () => {
+  let count = 0;
+  const { orders, advance, start } = await useDelivery({
+    untilEmpty: true,
+    concurrency: 1,
+    deliver() {
+      count++;
+      throw Object.assign(new Error("Overloaded"), { retryAfterMs: Infinity });
+    },
+  });
+  for (const id of [1n, 2n]) await orders.place({ id });
+  const delivery = start();
+  await advance(1_000);
+  await delivery.ended;
+  expect(count).toBe(1);
+  await advance(2 * HOUR_MS);
+  const again = start();
+  await advance(1_000);
+  await again.ended;
+  expect(count).toBe(2);
+});
+
 test("a delivery that is recorded after its lease has ended leaves the order to the process that has it now", async () => {
   const { store, outbox, orders, advance, delivered, start } = await useDelivery();
   const [stalled, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -27,10 +27,11 @@ const received: {
   readonly body: string;
 }[] = [];
 let status: number | undefined = 204;
+let answerHeaders: Record<string, string> = {};
 const receiver = createServer(async (request, response) => {
   received.push({ url: request.url, headers: request.headers, body: await text(request) });
   if (status !== undefined)
-    response.writeHead(status, status === 307 ? { location: "/elsewhere" } : {}).end("x");
+    response.writeHead(status, status === 307 ? { location: "/elsewhere" } : answerHeaders).end("x");
 });
 let url = "";
 beforeAll(async () => {
@@ -45,6 +46,7 @@ afterAll(() => {
 beforeEach(() => {
   received.length = 0;
   status = 204;
+  answerHeaders = {};
 });
 
 describe("a webhook", () => {
@@ -76,6 +78,19 @@ describe("a webhook", () => {
       retryable: true,
       message: expect.stringContaining(`answered ${failed}`),
     });
+  });
+
+  test.each<[number, Record<string, string>, number | undefined]>([
+    [429, {}, 1_000],
+    [503, { "retry-after": "60" }, 60_000],
+    [503, { "retry-after": "0" }, 1_000],
+    [429, { date: "Fri, 20 Nov 2026 12:00:00 GMT", "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT" }, 30_000],
+    [429, { date: "Fri Nov 20 12:00:00 2026", "retry-after": "Friday, 20-Nov-26 12:00:40 GMT" }, 40_000],
+    [500, { "retry-after": "60" }, undefined],
+  ])("says after %i with %j how long the receiver wants nothing", async (failed, headers, retryAfterMs) => {
+    status = failed;
+    answerHeaders = headers;
+    await expect(webhook({ url, secret: FIRST })(CHANGE)).rejects.toMatchObject({ retryAfterMs });
   });
 
   test("does not follow a redirect", async () => {

@@ -123,7 +123,7 @@ export function explainAwsConfiguration(error: unknown): unknown {
   }
   if (error.name !== "CredentialsProviderError") return error;
   const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
-  return invalidInput("AWS credentials", `${error.message}. ${hint}`);
+  return invalidInput("AWS credentials", `${errorMessage(error)}. ${hint}`);
 }
 
 /** Explains why a file cannot be read or written. */

@@ -93,10 +93,23 @@ export function explainIssues(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join(" ");
 }
 
-/** An error's message with that of its cause, for people. Never a stack trace. */
+/** An error's message with those of its causes, to the last one, for people. Never a stack trace. */
 export function errorMessage(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+  const chain = new Set<Error>();
+  for (let next = error; next instanceof Error && !chain.has(next); next = next.cause) chain.add(next);
+  const messages = [...chain].map(ownMessage);
+  // An error that repeats its cause says nothing more.
+  const [message = "unknown", ...causes] = messages.filter(
+    (text, index) => !messages.slice(0, index).some((earlier) => earlier.includes(text)),
+  );
+  return causes.length === 0 ? message : `${message} (${causes.join(": ")})`;
+}
+
+/** The message of an error without its causes. That of several addresses that all refuse a connection has none. */
+export function ownMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "")
+    return [...new Set(error.errors.map(ownMessage))].join(", ");
+  return error instanceof Error ? error.message || error.name : "unknown";
 }
 
 /** The part of a schema error (zod) that an `Issue` is made from, so that this file needs no schema library. */

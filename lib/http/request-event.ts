@@ -118,7 +118,7 @@ export function toLogLine(fields: object): string {
   return escapeControls(redactKeys(JSON.stringify(fields)));
 }
 
-/** The log fields of one request. An error is logged by its message and its cause's, without stack or keys. */
+/** The log fields of one request. An error is logged by its message and those of its causes, without stack or keys. */
 export function accessFields({ error, durationMs, ...event }: RequestEvent, at: Date): AccessFields {
   return {
     at: at.toISOString(),

@@ -79,6 +79,22 @@ test("an error is explained with its cause, and never with what is not an error"
   expect(errorMessage("a secret")).toBe("unknown");
 });
 
+test("an error is explained to the last of its causes, each once, also those that lead back to it or have no message", () => {
+  const chain = (...messages: readonly string[]) =>
+    messages.reduceRight<Error | undefined>((cause, message) => new Error(message, { cause }), undefined);
+  expect(errorMessage(chain("a", "b", "c", "d"))).toBe("a (b: c: d)");
+  expect(errorMessage(chain("No access: it has expired", "it has expired", "at noon"))).toBe(
+    "No access: it has expired (at noon)",
+  );
+  const addresses = new AggregateError([new Error("refused by ::1"), new Error("refused by 127.0.0.1")]);
+  const failed = new TypeError("fetch failed", { cause: addresses });
+  expect(errorMessage(failed)).toBe("fetch failed (refused by ::1, refused by 127.0.0.1)");
+  const [first, second] = [new Error("first"), new RangeError()];
+  first.cause = second;
+  second.cause = first;
+  expect(errorMessage(first)).toBe("first (RangeError)");
+});
+
 test("a schema error becomes issues with a path and a sentence, one for each unknown key", () => {
   const path = ["domains", "redirects", 0];
   const toIssue = (message: string) => toIssues({ code: "custom", path, message }, () => []);

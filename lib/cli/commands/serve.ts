@@ -274,7 +274,7 @@ export function watchDomainsFile(
     } catch (error) {
       if (isQuiet) {
         report(
-          `${path} has changed and is ${stamp.text === "ENOENT" ? "missing" : "invalid"}; keeping the previous configuration: ${(error as Error).message}`,
+          `${path} has changed and is ${stamp.text === "ENOENT" ? "missing" : "invalid"}; keeping the previous configuration: ${errorMessage(error)}`,
         );
       }
     }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
 import type { Rows } from "./database.ts";
 
@@ -16,7 +16,7 @@ export class DatabaseError extends Error {
   readonly rows: readonly Rows[];
 
   constructor(cause: unknown, rows: readonly Rows[] = []) {
-    super(messageOf(cause), { cause });
+    super(ownMessage(cause), { cause });
     this.rows = rows;
     const { code, severity, routine } = cause as Readonly<Record<"code" | "severity" | "routine", unknown>>;
     const isFromServer = typeof severity === "string" && typeof code === "string";
@@ -30,12 +30,6 @@ export class DatabaseError extends Error {
 }
 
 const FATAL_CODES = /^(08|57P|58|XX|53300|25P0[34])/;
-
-/** The error of several addresses that all refuse a connection has no message of its own. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === "") return messageOf(error.errors[0]);
-  return error instanceof Error ? error.message : "unknown";
-}
 
 /** `undefined_table`, `undefined_column` and `invalid_schema_name`. */
 const MISSING = ["42P01", "42703", "3F000"];

@@ -47,7 +47,11 @@ describe("what a caller gets for an error", () => {
 
   const several = [new Error("connect ECONNREFUSED ::1:5432"), new Error("other")];
   test.each([
-    ["of several addresses: that of the first", new AggregateError(several), "connect ECONNREFUSED ::1:5432"],
+    [
+      "of several addresses: those of all",
+      new AggregateError(several),
+      "connect ECONNREFUSED ::1:5432, other",
+    ],
     ["of several addresses with one of its own", new AggregateError(several, "no address"), "no address"],
     ["that is no Error", "refused", "unknown"],
     [

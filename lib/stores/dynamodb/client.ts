@@ -108,8 +108,8 @@ export function callTimeout(): AbortSignal {
 }
 
 /**
- * Sends a request. Throttling, timeouts, outages, missing tables and missing permissions reject with
- * `StoreUnavailableError`. Errors about the request itself are passed on.
+ * Sends a request. Throttling, timeouts, outages, missing tables, and mistakes in permissions or credentials
+ * reject with `StoreUnavailableError`. Errors about the request itself are passed on.
  */
 export async function send<T>(request: () => Promise<T>, tableName?: string): Promise<T> {
   try {
@@ -120,6 +120,8 @@ export async function send<T>(request: () => Promise<T>, tableName?: string): Pr
       const message = `The DynamoDB table '${tableName}' does not exist. Check the prefix and the region, or create the tables.`;
       throw new StoreUnavailableError(message, { cause });
     }
+    const [, correction] = TO_CORRECT.find(([pattern]) => pattern.test(`${cause}`)) ?? [];
+    if (correction !== undefined) throw new StoreUnavailableError(correction, { cause, retryable: false });
     const message = isThrottled(cause)
       ? `DynamoDB throttles the requests${tableName === undefined ? "" : ` to the table '${tableName}'`}.`
       : "DynamoDB is unreachable or timed out.";
@@ -133,6 +135,20 @@ const REQUEST_ERRORS: ReadonlySet<string> = new Set([
   "SerializationException",
   "ValidationException",
 ]);
+
+/** What to correct, by the name and message of an error. A repetition does not help. */
+const TO_CORRECT: readonly (readonly [RegExp, string])[] = [
+  [/^(AccessDenied|NotAuthorized|OptInRequired)/, "AWS denies the request. Grant what its message names."],
+  [/^KMS/, "AWS cannot use the key that encrypts the table. Enable the key, or grant its use."],
+  [
+    /^(ExpiredToken|TokenRefresh|UnrecognizedClient|Invalid(ClientTokenId|AccessKey|Signature)|SignatureDoesNotMatch|IncompleteSignature|MissingAuthentication|RequestExpired)/,
+    "AWS rejects the credentials. Renew or correct them, and compare the clock of this machine.",
+  ],
+  [
+    /^(CredentialsProviderError|Error: Region is missing)/,
+    "The configuration of AWS is incomplete. Set the region and the credentials.",
+  ],
+];
 
 /** True for an error with which DynamoDB throttles a request. */
 export function isThrottled(error: unknown): boolean {

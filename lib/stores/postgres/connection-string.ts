@@ -1,7 +1,8 @@
 import { invalidInput } from "../../core/errors.ts";
 
 /**
- * Reads a connection string. Its parameter `schema` is ours, all others are those of `pg`. Throws `InvalidInputError`,
+ * Reads a connection string. Its parameter `schema` is ours, all others are those of `pg`, and `sslrootcert=system` stands
+ * for the authorities that Node trusts. Throws `InvalidInputError`,
  * without the string, for one that `pg` cannot read.
  */
 export function readConnectionString(
@@ -15,10 +16,19 @@ export function readConnectionString(
   }
   const start = text.replace(/\?.*/s, "");
   const parameters = new URLSearchParams(text.slice(start.length));
-  const schema = parameters.get("schema");
-  if (schema === null) return { connectionString: text };
+  const schema = parameters.get("schema") ?? undefined;
+  // As libpq understands it. pg would read a file of this name.
+  const usesSystemRoots = parameters.get("sslrootcert") === "system";
+  if (schema === undefined && !usesSystemRoots) return { connectionString: text };
   parameters.delete("schema");
-  return { connectionString: parameters.size === 0 ? start : `${start}?${parameters}`, schema };
+  if (usesSystemRoots) {
+    parameters.delete("sslrootcert");
+    parameters.set("sslmode", "verify-full");
+  }
+  return {
+    connectionString: parameters.size === 0 ? start : `${start}?${parameters}`,
+    ...(schema !== undefined && { schema }),
+  };
 }
 
 /** True for a URL, also one whose host is in a parameter, and for the path of a socket. */

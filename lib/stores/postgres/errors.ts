@@ -142,6 +142,17 @@ const TO_CORRECT: Readonly<Record<string, string>> = {
   "25P02": "The transaction failed in an earlier statement. End it with ROLLBACK, and begin another.",
 };
 
+const TLS =
+  "Correct the TLS of the connection: sslrootcert is the file with the certificate of the server's authority, which a " +
+  "private one needs, and sslmode says whether TLS is used and what is verified.";
+
+/** True if TLS has failed, or if a file that the connection names cannot be read. */
+function isTlsMistake({ cause, message }: DatabaseError): boolean {
+  const { code = "", syscall } = Object(cause) as { readonly code?: string; readonly syscall?: string };
+  if (/^(ENOENT|EACCES|EISDIR)$/.test(code)) return syscall !== "connect";
+  return /CERT|LEAF_SIGNATURE|^ERR_(TLS|SSL|OSSL)/.test(code) || /does not support SSL/.test(message);
+}
+
 /** The server's message, which follows, names the schema or table. */
 const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
@@ -160,7 +171,7 @@ export function toStoreError(error: unknown): unknown {
   if (CAUSED_BY_A_VALUE.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.
   const isPasswordMissing = error.sqlState === "" && /password must be a/.test(error.message);
-  const correction = isPasswordMissing ? REJECTED : TO_CORRECT[error.sqlState];
+  const correction = isPasswordMissing ? REJECTED : isTlsMistake(error) ? TLS : TO_CORRECT[error.sqlState];
   if (correction !== undefined)
     return new StoreUnavailableError(correction, { cause: error, retryable: false });
   return new StoreUnavailableError(isForbidden(error) ? FORBIDDEN : "The database cannot be used.", {

@@ -67,6 +67,25 @@ test.each([
   await expect(failing).rejects.toMatchObject({ code: "store_unavailable", retryable: true, message, cause });
 });
 
+test.each([
+  ["AccessDeniedException", "AWS denies the request."],
+  ["KMSInvalidStateException", "AWS cannot use the key"],
+  ["KMSAccessDeniedException", "AWS cannot use the key"],
+  ["ExpiredTokenException", "AWS rejects the credentials."],
+  ["InvalidSignatureException", "AWS rejects the credentials."],
+  ["UnrecognizedClientException", "AWS rejects the credentials."],
+  ["MissingAuthenticationTokenException", "AWS rejects the credentials."],
+  ["CredentialsProviderError", "The configuration of AWS is incomplete."],
+])(
+  "%s is no outage: the error says what to correct, and that a repetition does not help",
+  async (name, message) => {
+    const cause = Object.assign(new Error("From AWS."), { name });
+    await expect(send(() => Promise.reject(cause), "shop-orders")).rejects.toMatchObject({
+      ...{ code: "store_unavailable", retryable: false, message: expect.stringContaining(message), cause },
+    });
+  },
+);
+
 test("a table that is missing is named if it is known", async () => {
   const cause = Object.assign(new Error("From DynamoDB."), { name: "ResourceNotFoundException" });
   const message = "DynamoDB is unreachable or timed out.";

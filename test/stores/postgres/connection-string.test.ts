@@ -10,6 +10,9 @@ test.each([
   ["postgres://a:b@/d?host=/run/pg", "postgres://a:b@/d?host=/run/pg", undefined],
   ["postgres:///d", "postgres:///d", undefined],
   ["postgres://h/d?options=a?b&schema=x", "postgres://h/d?options=a%3Fb", "x"],
+  ["postgres://h/d?sslrootcert=system", "postgres://h/d?sslmode=verify-full", undefined],
+  ["postgres://h/d?schema=x&sslmode=require&sslrootcert=system", "postgres://h/d?sslmode=verify-full", "x"],
+  ["postgres://h/d?sslrootcert=/etc/ca.pem", "postgres://h/d?sslrootcert=/etc/ca.pem", undefined],
   ["socket:/run/pg?db=d", "socket:/run/pg?db=d", undefined],
   ["/run/pg d", "/run/pg d", undefined],
 ])("%s: the parameter schema is ours", (text, connectionString, schema) => {

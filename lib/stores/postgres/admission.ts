@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
@@ -10,7 +9,7 @@ import {
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
-import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, type Instant, schedule } from "../../core/time.ts";
 import { decideEvent, newChange, type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
@@ -75,7 +74,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     if (groups === MAX_GROUPS) return;
     groups++;
     // What arrives in the rest of this turn of the event loop joins the group.
-    await nextTurn();
+    await new Promise<void>(schedule);
     for (let group = take((id) => !busy.has(id)); group.length > 0; group = take((id) => !busy.has(id))) {
       const locked = Map.groupBy(await commitGroup(group), accountOf);
       for (const id of group.map(accountOf)) if (!locked.has(id)) busy.delete(id);

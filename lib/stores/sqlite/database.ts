@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { CALL_TIMEOUT_MS } from "../../core/time.ts";
+import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
 import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
 import { migrate, rewriteVersion, versionCheck } from "./schema.ts";
@@ -89,7 +89,7 @@ export function openDatabase<Queries>(
   async function drain(): Promise<void> {
     while (queue.length > 0) {
       // This forms the groups: what arrives in the rest of this turn of the event loop is added to the queue.
-      await new Promise(setImmediate);
+      await new Promise<void>(schedule);
       const jobs = queue;
       queue = [];
       try {

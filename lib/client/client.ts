@@ -28,8 +28,10 @@ export interface ClientOptions {
   readonly maxWaitMs?: number;
   /** Sends the requests: a handler in a test, or a `fetch` with a proxy. @default the platform's `fetch` */
   readonly fetch?: Fetch;
-  /** Returns the current time, for waits. @default the system clock */
+  /** Returns the current time, which is compared with that of the service. @default the system clock */
   readonly clock?: Clock;
+  /** Returns milliseconds by which waits are measured; only differences count. @default `clock`, or `performance.now` */
+  readonly elapsedMs?: () => number;
   /** Waits for the rate limit and between attempts. Time limits do not use it. @default the system's timers */
   readonly sleep?: Sleep;
   /** Returns a number from 0 up to 1, for the jitter. @default Math.random */
@@ -96,11 +98,13 @@ export function createClient(options: ClientOptions): Client {
   const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
   const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;
   const pagesUrl = `${baseUrl.replace(/\/v\d+\/*$/, "/v2")}/store/orders`;
-  const queue = createRequestQueue(clock, sleep);
+  // The clock of the system can be set while a request waits.
+  const { elapsedMs = options.clock === undefined ? () => performance.now() : clock } = options;
+  const queue = createRequestQueue(clock, sleep, elapsedMs);
   const limits = { maxAttempts, attemptTimeoutMs, maxWaitMs };
   const send = createSender({ apiKey, fetch, queue, clock, sleep, random, ...limits });
   const startCall = (signal: AbortSignal | undefined) => {
-    const deadline = clock() + totalTimeoutMs;
+    const deadline = elapsedMs() + totalTimeoutMs;
     return { ...startTimeLimit("total", totalTimeoutMs, signal), deadline };
   };
 

@@ -18,7 +18,8 @@ export interface RequestQueue {
    */
   acquire(options: {
     readonly signal: AbortSignal;
-    readonly deadline: Instant;
+    /** As a time of `elapsedMs`. */
+    readonly deadline: number;
     readonly maxWaitMs: number;
   }): Promise<
     { readonly ok: true } | (Failure<"wait_too_long"> & { retryAt: Instant; limitedToOneDay: boolean })
@@ -37,18 +38,22 @@ const MAX_PAUSE_MS = LONGEST_WINDOW_MS;
 
 /**
  * Creates a queue. While the limits are unknown, one request is sent at a time. After that, at most a tenth of the
- * remaining quota is in flight, so that several processes that share an account get few 429s.
+ * remaining quota is in flight, so that several processes that share an account get few 429s. Times are those of
+ * `elapsedMs`, because the clock can be set while a request waits.
  */
-export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
+export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => number): RequestQueue {
   /** By reset time: the lowest reported quota, which may not include the requests in flight. */
-  const windows = new Map<number, { readonly remainingRequests: number; readonly endsAt: Instant }>();
-  let pause = { until: 0, limited: false };
+  const windows = new Map<number, { readonly remainingRequests: number; readonly endsAt: number }>();
+  /** The end of the longest wait. Fake timers may have ended it without a change of the time. */
+  let sleptUntil = Number.NEGATIVE_INFINITY;
+  const time = () => Math.max(elapsedMs(), sleptUntil);
+  let pause = { until: Number.NEGATIVE_INFINITY, limited: false };
   let inFlight = 0;
   let lastTurn = Promise.resolve();
   let changed = Promise.withResolvers<void>();
 
   /** Returns when the next request may be sent, or `Infinity` if a response must arrive first. */
-  function opensAt(now: Instant): Instant {
+  function opensAt(now: number): number {
     let opens = Math.max(pause.until, now);
     let lowest = Infinity;
     for (const [resetSeconds, { remainingRequests, endsAt }] of windows) {
@@ -70,7 +75,7 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
         await abortable(previousTurn, signal);
         for (;;) {
           signal.throwIfAborted();
-          const now = clock();
+          const now = time();
           const opens = opensAt(now);
           if (opens <= now) {
             inFlight++;
@@ -84,10 +89,11 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
             return {
               ok: false,
               code: "wait_too_long",
-              retryAt: opens,
+              retryAt: clock() + opens - now,
               limitedToOneDay: opens === pause.until && pause.limited,
             };
           await sleep(opens - now, signal);
+          if (!signal.aborted) sleptUntil = Math.max(sleptUntil, opens);
         }
       } finally {
         // A request that is aborted in the queue must not let the next one overtake those before it.
@@ -99,7 +105,7 @@ export function createRequestQueue(clock: Clock, sleep: Sleep): RequestQueue {
       inFlight--;
       changed.resolve();
       changed = Promise.withResolvers();
-      const now = clock();
+      const now = time();
       const until = now + Math.min(pauseMs, MAX_PAUSE_MS);
       if (until > pause.until) pause = { until, limited: pauseMs > MAX_PAUSE_MS };
       if (window === undefined) {

@@ -1,5 +1,5 @@
 import { abortable } from "../core/concurrency.ts";
-import { backoffMs, type Instant } from "../core/time.ts";
+import { backoffMs } from "../core/time.ts";
 import type { ClientOptions } from "./client.ts";
 import { ApiError, isTransient, NetworkError, RateLimitedError } from "./client-errors.ts";
 import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
@@ -14,7 +14,8 @@ interface ApiRequest<T> {
   readonly method: "GET" | "DELETE";
   readonly url: string;
   readonly signal: AbortSignal;
-  readonly deadline: Instant;
+  /** As a time of `elapsedMs`. */
+  readonly deadline: number;
   /** True for a successful response. Every other one is an error. */
   readonly isSuccess: (response: Response) => boolean;
   /** Reads a successful response. It is part of the attempt: if it fails, the request is retried. */
@@ -23,7 +24,7 @@ interface ApiRequest<T> {
 
 /** The dependencies and limits of a sender. */
 interface SenderOptions
-  extends Required<Omit<ClientOptions, "baseUrl" | "idleTimeoutMs" | "totalTimeoutMs">> {
+  extends Required<Omit<ClientOptions, "baseUrl" | "elapsedMs" | "idleTimeoutMs" | "totalTimeoutMs">> {
   readonly queue: RequestQueue;
 }
 

@@ -6,7 +6,7 @@ import { createVirtualTime } from "./virtual-time.ts";
 /** A queue, with a log of which request got its turn, and when. */
 function openQueue() {
   const virtual = createVirtualTime();
-  const queue = createRequestQueue(virtual.clock, virtual.sleep);
+  const queue = createRequestQueue(virtual.clock, virtual.sleep, virtual.clock);
   const turns: [string, number][] = [];
   const acquire = async (name: string, signal = new AbortController().signal) => {
     await queue.acquire({ signal, deadline: Infinity, maxWaitMs: Infinity });
@@ -203,7 +203,7 @@ test("a clock that fails once fails one request, and the next one gets its turn"
     if (isBroken) throw new Error("The clock is broken.");
     return virtual.clock();
   };
-  const queue = createRequestQueue(clock, virtual.sleep);
+  const queue = createRequestQueue(clock, virtual.sleep, clock);
   const options = { signal: new AbortController().signal, deadline: Infinity, maxWaitMs: Infinity };
   expect(await queue.acquire(options)).toEqual({ ok: true });
   const second = queue.acquire(options);

@@ -37,3 +37,34 @@ test.each(
     expect(await client.cancel(7n)).toEqual({ ok: true });
   },
 );
+
+/** A client whose first response asks for a wait of a minute. */
+function clientAfterWait() {
+  const responses = [
+    Response.json({ code: "rate_limit_exceeded" }, { status: 429, headers: { "retry-after": "60" } }),
+    new Response(null, { status: 204 }),
+  ];
+  const fetch = async () => responses.shift() ?? expect.fail();
+  return createClient({ baseUrl: "http://orders.test/v1", apiKey: "so_x", random: () => 0, fetch });
+}
+
+test("a clock that is set back by an hour does not make a client wait for that hour", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const call = clientAfterWait().cancel(1n);
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(await call).toEqual({ ok: true });
+});
+
+test("the waits of a client end with the timers of node:test, which have no performance.now", async () => {
+  mock.timers.enable();
+  onTestFinished(() => mock.timers.reset());
+  const call = clientAfterWait().cancel(1n);
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  mock.timers.tick(1);
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  mock.timers.tick(60_000);
+  expect(await call).toEqual({ ok: true });
+});

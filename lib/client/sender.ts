@@ -69,7 +69,10 @@ export function createSender(options: SenderOptions): Sender {
       let response: Response;
       try {
         const init = { method, headers, signal: limit.signal, redirect: "manual" } as const;
-        response = await abortable(fetch(url, init), limit.signal);
+        const sent = (async () => fetch(url, init))();
+        response = await abortable(sent, limit.signal).catch((error: unknown) => {
+          throw isNetworkFailure(error) ? error : new PassedOn(error);
+        });
         feedback = toQueueFeedback(response, jitterMs);
       } finally {
         queue.release(feedback);
@@ -77,6 +80,7 @@ export function createSender(options: SenderOptions): Sender {
       return await (isSuccess(response) ? read(response, limit.signal) : readError(response, limit.signal));
     } catch (cause) {
       limit.signal.throwIfAborted();
+      if (cause instanceof PassedOn) throw cause;
       throw new NetworkError("The connection to the service failed.", { cause });
     } finally {
       limit.release();
@@ -97,6 +101,7 @@ export function createSender(options: SenderOptions): Sender {
         ambiguous ||= result.status !== 429;
         cause = result;
       } catch (error) {
+        if (error instanceof PassedOn) throw error.error;
         if (signal.aborted || attemptNumber >= maxAttempts) throw error;
         ambiguous = true;
         cause = error;
@@ -105,4 +110,21 @@ export function createSender(options: SenderOptions): Sender {
       signal.throwIfAborted();
     }
   };
+}
+
+/** What a `fetch` has thrown that is no failure of the network, such as the control flow of a framework. */
+class PassedOn {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** By name and code, because the error can come from another realm or another `fetch`. */
+function isNetworkFailure(error: unknown): boolean {
+  const { name, code, digest } = Object(error) as Readonly<Record<"name" | "code" | "digest", unknown>>;
+  // React and Next.js mark their control flow with a digest.
+  if (digest !== undefined) return false;
+  if (/^(TypeError|AbortError|TimeoutError|NetworkError|FetchError)$/.test(`${name}`)) return true;
+  return /^(E[A-Z0-9]+|UND_ERR_\w+|ERR_\w+|Connection\w+|FailedToOpenSocket)$/.test(`${code}`);
 }

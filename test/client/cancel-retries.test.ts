@@ -15,6 +15,44 @@ describe("retries", () => {
     expect(waits).toEqual([5_250, 5_500, 6_000]);
   });
 
+  test.each([
+    ["the control flow of Next.js", Object.assign(new Error("x"), { digest: "DYNAMIC_SERVER_USAGE" })],
+    ["the control flow of Next.js with a code", Object.assign(new Error("x"), { digest: "x", code: "EX" })],
+    ["a value that is no error", "stop"],
+    ["a mistake in a fetch of the caller's", new ReferenceError("token is not defined")],
+    ["an error without a kind", new Error("no token")],
+  ])(
+    "%s, which is no failure of the network, passes through unchanged, and is not retried",
+    async (_name, thrown) => {
+      for (const isAsync of [true, false]) {
+        let calls = 0;
+        const fetch = () => {
+          calls++;
+          if (isAsync) return new Promise<never>((_, reject) => reject(thrown));
+          throw thrown;
+        };
+        const { client, run } = await openClient({ fetch });
+        expect(await rejection(run(client.cancel(1n)))).toBe(thrown);
+        expect(calls).toBe(1);
+      }
+    },
+  );
+
+  test.each([
+    ["a browser", new TypeError("Failed to fetch")],
+    ["Node", new TypeError("fetch failed")],
+    ["undici", Object.assign(new Error("x"), { code: "UND_ERR_CONNECT_TIMEOUT" })],
+    ["node:http", Object.assign(new Error("x"), { code: "ECONNRESET" })],
+    ["Bun", Object.assign(new Error("x"), { code: "ConnectionRefused" })],
+    ["another realm", { name: "TypeError", message: "fetch failed" }],
+    ["node-fetch", { name: "FetchError", message: "request failed" }],
+  ])("a failure of the network in %s is retried", async (_name, thrown) => {
+    const { client, run } = await openClient({
+      network: async (forward, attempt) => (attempt === 1 ? Promise.reject(thrown) : forward()),
+    });
+    expect(await run(client.cancel(1n))).toEqual({ ok: true });
+  });
+
   test("after a lost response it is unknown whether this call cancelled the order", async () => {
     const { client, run, store } = await openClient({
       async network(forward, attempt) {

@@ -36,6 +36,10 @@ type Sender = <T>(
   request: ApiRequest<T>,
 ) => Promise<{ ok: true; value: T } | { ok: false; error: ApiError; ambiguous: boolean }>;
 
+const HIDDEN =
+  "The service answers, but the browser keeps its responses from this page (CORS). Start the service with --cors-origin and " +
+  "the origin of the page, or look for a proxy that answers instead of the service.";
+
 /** The shortest pause after a 429 without `Retry-After`. */
 const MIN_PAUSE_MS = 1_000;
 
@@ -46,6 +50,9 @@ const MAX_DELAY_MS = 30_000;
 export function createSender(options: SenderOptions): Sender {
   const { apiKey, fetch, queue, clock, sleep, random, maxAttempts, attemptTimeoutMs, maxWaitMs } = options;
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };
+
+  /** True once the browser has shown a response to the page, so that the origin of the page is allowed. */
+  let isOriginAllowed = false;
 
   function toQueueFeedback(response: Response, jitterMs: number): QueueFeedback {
     const { window, retryAfterMs } = readRateLimitHeaders(response.headers, clock());
@@ -73,6 +80,7 @@ export function createSender(options: SenderOptions): Sender {
         response = await abortable(sent, limit.signal).catch((error: unknown) => {
           throw isNetworkFailure(error) ? error : new PassedOn(error);
         });
+        isOriginAllowed = true;
         feedback = toQueueFeedback(response, jitterMs);
       } finally {
         queue.release(feedback);
@@ -87,9 +95,30 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
+  /** True if the service answers, but the browser keeps that from the page. It does not say why a request has failed. */
+  async function isHiddenByBrowser(url: string, outer: AbortSignal): Promise<boolean> {
+    const { origin } = (globalThis as { readonly location?: { readonly origin?: string } }).location ?? {};
+    const service = new URL(url).origin;
+    if (isOriginAllowed || !origin?.startsWith("http") || service === origin) return false;
+    const limit = startTimeLimit("attempt", attemptTimeoutMs, outer);
+    try {
+      const probe = fetch(`${service}/healthz`, {
+        mode: "no-cors",
+        credentials: "omit",
+        signal: limit.signal,
+      });
+      return (await abortable(probe, limit.signal)).type === "opaque";
+    } catch {
+      return false;
+    } finally {
+      limit.release();
+    }
+  }
+
   return async function send(request) {
-    const { signal, deadline } = request;
+    const { signal, deadline, url } = request;
     let ambiguous = false;
+    let wasHidden = false;
     for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
       const turn = await queue.acquire({ signal, deadline, maxWaitMs });
       if (!turn.ok) throw new RateLimitedError(turn.retryAt, turn.limitedToOneDay, { cause });
@@ -103,6 +132,10 @@ export function createSender(options: SenderOptions): Sender {
       } catch (error) {
         if (error instanceof PassedOn) throw error.error;
         if (signal.aborted || attemptNumber >= maxAttempts) throw error;
+        const isHidden = error instanceof NetworkError && (await isHiddenByBrowser(url, signal));
+        // Twice, because the first request may have met a connection that was lost.
+        if (isHidden && wasHidden) throw new NetworkError(HIDDEN, { cause: error });
+        wasHidden = isHidden;
         ambiguous = true;
         cause = error;
       }

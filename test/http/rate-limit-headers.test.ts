@@ -38,8 +38,13 @@ const step = fc.record({
 
 /** Three of these exceed the limit, which few random sequences do. */
 const FLOOD = {
-  ...{ method: "GET", path: "/v1/store/orders", key: "good", fault: "none" },
-  ...{ requestError: undefined, wait: 0, times: 30 },
+  method: "GET",
+  path: "/v1/store/orders",
+  key: "good",
+  fault: "none",
+  requestError: undefined,
+  wait: 0,
+  times: 30,
 } as const;
 
 test("every response of the API, failures included, has all three headers, and they fit its status", async () => {

@@ -110,10 +110,9 @@ test("numbers are read from their text as with a reviver, which nothing needs", 
   fc.assert(
     fc.property(json as fc.Arbitrary<string>, (text) => {
       const expected = resultOf(() => JSON.parse(text, reviver));
-      const parse = vi.spyOn(JSON, "parse");
+      using parse = vi.spyOn(JSON, "parse");
       expect(resultOf(() => parseJsonNumbers(text, numbers, read))).toEqual(expected);
       expect(parse.mock.calls.every(({ length }) => length === 1)).toBe(true);
-      parse.mockRestore();
     }),
     { numRuns: 2_000 },
   );

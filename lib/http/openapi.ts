@@ -282,9 +282,12 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The schemas of the OpenAPI document, with the codes of errors. */
+/** The schema of a request is closed. Those of responses are open: a later version can add fields and codes. */
+const { additionalProperties: _, ...openOrder } = orderJsonSchema;
+
+/** The schemas of the responses, with the known codes of errors. */
 const schemas = (codes: readonly string[]) => ({
-  Order: { ...orderJsonSchema, examples: [orderExample] },
+  Order: { ...openOrder, examples: [orderExample] },
   OrderList: {
     type: "array",
     description: "Orders, ascending by `id`.",
@@ -298,14 +301,13 @@ const schemas = (codes: readonly string[]) => ({
   Error: {
     type: "object",
     description: "The body of every error response.",
-    additionalProperties: false,
     required: ["code", "message", "status"],
     properties: {
       code: {
         type: "string",
-        enum: codes,
-        description: "Machine-readable error code.",
-        examples: ["order_not_found"],
+        description:
+          "Machine-readable error code. The examples are those that are known; there can be others.",
+        examples: codes,
       },
       message: {
         type: "string",
@@ -352,6 +354,7 @@ const HEADERS = {
 };
 
 function header(description: string, example: number | string, minimum = 0): object {
-  const schema = typeof example === "number" ? { type: "integer", minimum } : { type: "string" };
+  const schema =
+    typeof example === "number" ? { type: "integer", format: "int64", minimum } : { type: "string" };
   return { description, schema, example };
 }

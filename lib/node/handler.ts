@@ -7,6 +7,7 @@ import type { RequestHead } from "../http/response.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 import {
   callerAddress,
+  countProxies,
   hasBody,
   hostOfRequest,
   isBodyForHandler,
@@ -20,8 +21,11 @@ import { type HandlerResponse, type NodeResponse, sendResponse } from "./respons
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
-  /** Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`. @default false */
-  readonly trustProxy?: boolean;
+  /**
+   * Trusts exactly one proxy, or this many in a row: reads the caller's address from the entry of `X-Forwarded-For` that
+   * the first of them has added, such as the last one. @default false
+   */
+  readonly trustProxy?: boolean | number;
 }
 
 /**
@@ -40,11 +44,12 @@ export function toNodeHandler(
   { trustProxy = false }: NodeHandlerOptions = {},
 ): (req: NodeRequest, res: NodeResponse) => void {
   assertHandler(handler);
+  const proxies = countProxies(trustProxy);
 
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
     // Read before the first wait: a framework can change the URL for the time of this call.
     const head = new NodeRequestHead(req);
-    const address = callerAddress(req, trustProxy);
+    const address = callerAddress(req, proxies);
     const isForHandler = isBodyForHandler(req);
     const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import { invalidInput } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import { MAX_URL_CHARS } from "../http/path.ts";
@@ -77,26 +78,40 @@ export function targetOfRequest({ url = "/" }: NodeRequest): string {
   return url.startsWith("/") ? url : splitTarget(url).path;
 }
 
+/** How many proxies in front of the service are trusted. Throws `InvalidInputError` if it is neither that nor a boolean. */
+export function countProxies(trustProxy: boolean | number): number {
+  const count = typeof trustProxy === "boolean" ? Number(trustProxy) : trustProxy;
+  if (Number.isInteger(count) && count >= 0) return count;
+  throw invalidInput("trustProxy", "Use true for one trusted proxy, or the number of them.");
+}
+
 /**
- * The address of a caller: that of the connection or, behind exactly one trusted proxy, the last entry of `X-Forwarded-
- * For`. A client can forge those before it. A longer entry than an address can be is ignored.
+ * The address of a caller: that of the connection or, behind trusted proxies, the entry of `X-Forwarded-For` that the
+ * first of them has added. A client can forge those before it. A longer entry than an address can be is ignored.
  */
-export function callerAddress(req: NodeRequest, trustProxy: boolean): { readonly address?: string } {
-  const forwarded = trustProxy ? `${req.headers["x-forwarded-for"] ?? ""}`.split(",").at(-1)?.trim() : "";
+export function callerAddress(req: NodeRequest, proxies: number): { readonly address?: string } {
+  const forwarded = proxies > 0 ? entriesOf(req.headers["x-forwarded-for"]).at(-proxies) : "";
   if (!forwarded) return req.socket.remoteAddress === undefined ? {} : { address: req.socket.remoteAddress };
   if (forwarded.length > MAX_ADDRESS_CHARS) return {};
   // A copy: a part of a string keeps the whole header in memory, for as long as the caller is tracked.
   return { address: Buffer.from(forwarded, "latin1").toString("latin1") };
 }
 
+function entriesOf(header: string | readonly string[] = ""): readonly string[] {
+  return `${header}`.split(",").map((entry) => entry.trim());
+}
+
 /** The longest address: IPv6 with IPv4 at its end, in brackets, with the name of an interface and a port. */
 const MAX_ADDRESS_CHARS = 80;
 
 /** Scheme and host of a request. `undefined` behind a proxy that is not trusted, as the scheme is unknown. */
-export function originOf({ headers }: IncomingMessage, trustProxy: boolean): string | undefined {
+export function originOf({ headers }: IncomingMessage, proxies: number): string | undefined {
   if (!headers.host) return undefined;
-  if (!trustProxy) return FORWARDED_BY.some((name) => name in headers) ? undefined : `http://${headers.host}`;
-  const scheme = `${headers["x-forwarded-proto"] ?? ""}`.split(",").at(-1)?.trim();
+  if (proxies === 0)
+    return FORWARDED_BY.some((name) => name in headers) ? undefined : `http://${headers.host}`;
+  // Most proxies replace this header instead of adding to it.
+  const schemes = entriesOf(headers["x-forwarded-proto"]);
+  const scheme = schemes.at(-proxies) ?? schemes[0];
   return scheme === "http" || scheme === "https" ? `${scheme}://${headers.host}` : undefined;
 }
 

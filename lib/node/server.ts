@@ -21,6 +21,7 @@ import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimi
 import { createServer, listen } from "./listen.ts";
 import {
   callerAddress,
+  countProxies,
   hasBody,
   isBodyForHandler,
   originOf,
@@ -38,8 +39,11 @@ export interface NodeServerOptions {
   readonly host?: string;
   /** The port to listen on; 0 chooses a free one. @default 8787 */
   readonly port?: number;
-  /** Trusts exactly one proxy: reads the caller's address from the last entry of `X-Forwarded-For`. @default false */
-  readonly trustProxy?: boolean;
+  /**
+   * Trusts exactly one proxy, or this many in a row: reads the caller's address from the entry of `X-Forwarded-For` that
+   * the first of them has added, such as the last one. @default false
+   */
+  readonly trustProxy?: boolean | number;
   /** Limits on the resources that one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -61,6 +65,7 @@ export interface NodeServer {
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   assertHandler(handler);
+  const proxies = countProxies(trustProxy);
   const limits = resolveLimits(options.limits);
   const connections = new Map<Socket, Connection>();
   const heldInput: HeldInput = { bytes: 0, connections: new Set() };
@@ -104,8 +109,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const head = new NodeRequestHead(req);
     const { target } = head;
     // Only the OpenAPI document names the address.
-    const origin = target.includes(OPENAPI_PATH) ? originOf(req, trustProxy) : undefined;
-    const context = { ...callerAddress(req, trustProxy), target, origin };
+    const origin = target.includes(OPENAPI_PATH) ? originOf(req, proxies) : undefined;
+    const context = { ...callerAddress(req, proxies), target, origin };
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
       const response = await callHandler(handler, head, { ...context, requestError });

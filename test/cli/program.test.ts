@@ -232,6 +232,10 @@ test("an invalid environment variable exits with 2 and is named in the error", a
       "keys issue --account demo",
       /STORE_ORDERS_ENVIRONMENT: 'prod' is invalid. Use test/,
     ],
+    ...["0", "-1", "1.5", "5s", "3601"].map((seconds) => {
+      const env = { STORE_ORDERS_KEEP_ALIVE_SECONDS: seconds };
+      return [env, "serve", /STORE_ORDERS_KEEP_ALIVE_SECONDS: '.+' is invalid. Use a whole number/] as const;
+    }),
     [{ STORE_ORDERS_PLAN: "gold" }, "serve", /STORE_ORDERS_PLAN: 'gold' is invalid. Use one of/],
     [{ PORT: "http" }, "serve", /PORT: 'http' is invalid. Use a port number from 0 to 65535/],
     [

@@ -130,16 +130,16 @@ test.each([
 });
 
 describe("callerAddress()", () => {
-  const addressOf = (forwarded: string | undefined, trustProxy = true) => {
+  const addressOf = (forwarded: string | undefined, proxies = 1) => {
     const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
     const req = { headers, socket: { remoteAddress: "192.0.2.7" } } as unknown as IncomingMessage;
-    return callerAddress(req, trustProxy).address;
+    return callerAddress(req, proxies).address;
   };
 
   test("it is the last forwarded entry behind a proxy, and otherwise that of the connection", () => {
     expect(addressOf("198.51.100.1, 192.0.2.1")).toBe("192.0.2.1");
     expect(addressOf("[2001:db8::1]:4711")).toBe("[2001:db8::1]:4711");
-    expect(addressOf("192.0.2.1", false)).toBe("192.0.2.7");
+    expect(addressOf("192.0.2.1", 0)).toBe("192.0.2.7");
     for (const none of [undefined, "", " ", "192.0.2.1,"]) expect(addressOf(none)).toBe("192.0.2.7");
   });
 

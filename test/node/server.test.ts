@@ -38,7 +38,7 @@ test.each([
 });
 
 test("behind a trusted proxy, a caller is identified by the last forwarded address", async () => {
-  const left = async (trustProxy: boolean, forwarded: readonly string[]) => {
+  const left = async (trustProxy: boolean | number, forwarded: readonly string[]) => {
     const { url } = await serve({ trustProxy });
     const remaining: unknown[] = [];
     for (const address of forwarded) {
@@ -50,6 +50,36 @@ test("behind a trusted proxy, a caller is identified by the last forwarded addre
   expect(await left(false, ["192.0.2.1", "192.0.2.2"])).toEqual(["59", "58"]);
   const forwarded = ["198.51.100.7, 192.0.2.1", "198.51.100.8, 192.0.2.1", "192.0.2.1, 192.0.2.3"];
   expect(await left(true, forwarded)).toEqual(["59", "58", "59"]);
+  expect(await left(1, forwarded)).toEqual(["59", "58", "59"]);
+  // Behind two, what the caller forges is further to the left, and a request that bypasses one is the proxy's.
+  const forged = [
+    "198.51.100.7, 192.0.2.1, 10.0.0.1",
+    "198.51.100.8, 192.0.2.1, 10.0.0.2",
+    "192.0.2.9, 10.0.0.1",
+  ];
+  expect(await left(2, [...forged, "192.0.2.9", "10.0.0.1"])).toEqual(["59", "58", "59", "59", "58"]);
+});
+
+test.each([-1, 1.5, Number.NaN, "2", null])("trustProxy: %j stops the start", async (given) => {
+  const trustProxy = given as number;
+  const issues = [{ path: "trustProxy", message: "Use true for one trusted proxy, or the number of them." }];
+  await expect(serve({ trustProxy })).rejects.toMatchObject({ issues });
+  expect(() => toNodeHandler(async () => new Response(), { trustProxy })).toThrow(
+    expect.objectContaining({ issues }),
+  );
+});
+
+test.each([
+  [1, "https", "https"],
+  [1, "http, https", "https"],
+  [2, "https", "https"],
+  [2, "https, http", "https"],
+])("behind %i proxies, X-Forwarded-Proto: %s is %s in the OpenAPI document", async (...given) => {
+  const [trustProxy, proto, scheme] = given;
+  const { url } = await serve({ trustProxy });
+  const response = await fetch(`${url}/openapi.json`, { headers: { "x-forwarded-proto": proto } });
+  const { servers } = (await response.json()) as { servers: { url: string }[] };
+  expect(servers[0]?.url).toBe(`${url.replace("http", scheme)}/v1`);
 });
 
 /** A server that is cancelling an order, which ends with `release()`, and the response. */

@@ -14,6 +14,7 @@ import type { HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
+import type { ConnectionLimits } from "../../node/limits.ts";
 import { startNodeServer } from "../../node/server.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
@@ -26,7 +27,14 @@ import { explainFileError, systemErrorCode } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
-import { readEnvironment, readPlan, readPlans, readVariable } from "../settings.ts";
+import {
+  type EnvironmentVariables,
+  invalidValue,
+  readEnvironment,
+  readPlan,
+  readPlans,
+  readVariable,
+} from "../settings.ts";
 import type { OpenedStore } from "../stores.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
@@ -38,6 +46,7 @@ export function defineServe(command: Command, context: CommandContext): void {
     .action(async (flags: ServeFlags & LogFlags) => {
       const { trustProxy = false, existing = false, demo = false, basePath = "" } = flags;
       const address = readListenAddress(flags, env);
+      const limits = readLimits(flags, env);
       const environment = readEnvironment(env);
       const handlerOptions = toHandlerOptions(flags);
       const plans = await readPlans(storeFlags, env);
@@ -74,7 +83,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
         const server = await listenOn(address, { host: "--host or HOST", port: "--port or PORT" }, () =>
-          startNodeServer({ handler, ...address, trustProxy }),
+          startNodeServer({ handler, ...address, trustProxy, limits }),
         );
         metrics?.watch(server);
         const delivery =
@@ -85,6 +94,7 @@ export function defineServe(command: Command, context: CommandContext): void {
             ...address,
             ...handlerOptions,
             trustProxy,
+            ...limits,
             plan,
             plans,
             domains: file,
@@ -135,7 +145,8 @@ interface ServeFlags {
   readonly domains?: string;
   readonly platformHost?: readonly string[];
   readonly plan?: Plan;
-  readonly trustProxy?: boolean;
+  readonly trustProxy?: boolean | number;
+  readonly keepAliveSeconds?: number;
   readonly basePath?: string;
   readonly server?: readonly string[];
   readonly docsUrl?: string;
@@ -157,7 +168,8 @@ function addServeOptions(command: Command): Command {
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
     .option("--platform-host <name...>", PLATFORM_HOST_HELP, readPlatformHost)
     .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-    .option("--trust-proxy", "read caller addresses from the last entry of X-Forwarded-For")
+    .option("--trust-proxy [proxies]", TRUST_PROXY_HELP, readNumberBetween(1, MAX_PROXIES))
+    .option("--keep-alive-seconds <seconds>", KEEP_ALIVE_HELP, readKeepAlive)
     .option("--base-path <path>", "serve everything below this path, such as /shop", readBasePath)
     .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", readBaseUrls)
     .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
@@ -193,6 +205,29 @@ function toHandlerOptions({
     ...(corsOrigin === undefined ? {} : { corsOrigins: corsOrigin }),
     banPolicy: { maxRejections: banAfter, durationMs: banMinutes * MINUTE_MS },
   } satisfies Partial<HandlerOptions>;
+}
+
+const MAX_PROXIES = 10;
+const TRUST_PROXY_HELP =
+  "read caller addresses from X-Forwarded-For, as the last of one or more proxies sends it";
+
+const KEEP_ALIVE_VARIABLE = "STORE_ORDERS_KEEP_ALIVE_SECONDS";
+const KEEP_ALIVE_HELP = `close a connection that is idle for this long (${KEEP_ALIVE_VARIABLE}; default: 5)`;
+const MAX_KEEP_ALIVE_SECONDS = 3_600;
+const readKeepAlive = readNumberBetween(1, MAX_KEEP_ALIVE_SECONDS);
+
+/** The limits of connections that the flags, otherwise the environment, set. */
+function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables): Partial<ConnectionLimits> {
+  const text = readVariable(env, KEEP_ALIVE_VARIABLE);
+  if (keepAliveSeconds === undefined && text === undefined) return {};
+  const seconds = keepAliveSeconds ?? Number(/^\d+$/.exec(`${text}`));
+  if (seconds < 1 || seconds > MAX_KEEP_ALIVE_SECONDS)
+    throw invalidValue(
+      KEEP_ALIVE_VARIABLE,
+      `${text}`,
+      `Use a whole number from 1 to ${MAX_KEEP_ALIVE_SECONDS}.`,
+    );
+  return { keepAliveTimeoutMs: seconds * 1_000 };
 }
 
 const MAX_REJECTIONS = 10_000;

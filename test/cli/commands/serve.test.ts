@@ -341,6 +341,22 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
   expect(lines).toContainEqual({ at: expect.any(String), level: "warn", message });
 });
 
+test.each<readonly [flags: readonly string[], env: Record<string, string>, seconds: number]>([
+  [[], {}, 5],
+  [["--keep-alive-seconds", "75"], { STORE_ORDERS_KEEP_ALIVE_SECONDS: "90" }, 75],
+  [[], { STORE_ORDERS_KEEP_ALIVE_SECONDS: "90" }, 90],
+])(
+  "serve %j with %j keeps idle connections for %i s, here behind two proxies",
+  async (flags, env, seconds) => {
+    const args = ["--json", "--database", "keep.db", "--log-addresses", "--trust-proxy", "2", ...flags];
+    const { message, stop } = await cli.serve(args, { pattern: /\}\s*$/, env });
+    const headers = { "x-forwarded-for": "198.51.100.7, 192.0.2.1, 10.0.0.1" };
+    const response = await fetch(`${JSON.parse(message).url}/store/orders`, { headers });
+    expect(response.headers.get("keep-alive")).toBe(`timeout=${seconds}`);
+    expect((await stop()).stderr).toContain('"address":"192.0.2.1"');
+  },
+);
+
 test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {
   const { status, stderr } = await cli.run(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
   expect([status, stderr]).toEqual([

@@ -6,6 +6,7 @@ import { ERRORS } from "../../../lib/http/errors.ts";
 import { openApiDocument } from "../../../lib/http/openapi.ts";
 import { OPERATIONS } from "../../../lib/http/operations.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../../lib/http/v2-preview.ts";
+import { orderJsonSchema } from "../../../lib/orders/order.ts";
 import { readStatus, whoAmI } from "../custom-operations-fixture.ts";
 import { createHandlerFixture } from "../fixture.ts";
 
@@ -55,6 +56,40 @@ test("the document with every kind of operation is the one that document.yaml sh
 
 test("it has only values of JSON, so that a writer of YAML that rejects any other accepts it", () => {
   expect(openApiDocument()).toStrictEqual(plain(openApiDocument()));
+});
+
+/** Every schema in a part of a document. */
+function schemasIn(value: unknown): readonly Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null) return [];
+  return [value as Record<string, unknown>, ...Object.values(value).flatMap(schemasIn)];
+}
+
+test("a client accepts what a later version adds to a response, and a request is still closed", () => {
+  const operations = [...OPERATIONS, ...V2_PREVIEW_OPERATIONS, place];
+  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument({ operations })));
+  const responses = Object.values<object>(paths).flatMap((path) =>
+    Object.values<{ responses?: object }>(path as never).map((operation) => operation.responses),
+  );
+  const found = schemasIn([components.schemas, components.headers, responses]);
+  expect(found.filter((schema) => schema["additionalProperties"] === false || "enum" in schema)).toEqual([]);
+  expect(components.schemas.Error.properties.code.examples).toContain("precondition_failed");
+  expect(orderJsonSchema.additionalProperties).toBe(false);
+  const times = found.filter(({ examples = [], example = examples }) => Number(example) > 2 ** 30);
+  expect(times.map(({ schema }) => schema)).toEqual([{ type: "integer", format: "int64", minimum: 0 }]);
+});
+
+test("the preview of v2 and further operations change nothing of v1 but add known codes", () => {
+  const read = (operations: Parameters<typeof openApiDocument>[0]) => {
+    const { paths, components } = JSON.parse(JSON.stringify(openApiDocument(operations)));
+    const { examples, ...code } = components.schemas.Error.properties.code;
+    components.schemas.Error.properties.code = code;
+    return { paths, components, codes: examples };
+  };
+  const before = read({});
+  const after = read({ operations: [...OPERATIONS, ...V2_PREVIEW_OPERATIONS, place] });
+  for (const path of Object.keys(before.paths)) expect(after.paths[path]).toEqual(before.paths[path]);
+  expect(after.components).toEqual(before.components);
+  expect(after.codes).toEqual(expect.arrayContaining(before.codes));
 });
 
 test("every error code appears in the document", () => {

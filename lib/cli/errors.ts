@@ -135,6 +135,8 @@ export function explainFileError(error: unknown, verb: "read" | "written"): stri
     case "EACCES":
     case "EPERM":
       return `You have no permission: the file cannot be ${verb} (${code}).`;
+    case "ELOOP":
+      return `This is a link; name the file that it leads to (${code}).`;
     case "EISDIR":
       return `This is a directory; name a file (${code}).`;
     default:

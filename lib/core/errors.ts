@@ -102,7 +102,7 @@ export function errorMessage(error: unknown): string {
   const [message = "unknown", ...causes] = messages.filter(
     (text, index) => !messages.slice(0, index).some((earlier) => earlier.includes(text)),
   );
-  return causes.length === 0 ? message : `${message} (${causes.join(": ")})`;
+  return causes.length === 0 ? message : `${message} (${causes.join(": ").replaceAll(".: ", ". ")})`;
 }
 
 /** The message of an error without its causes. That of several addresses that all refuse a connection has none. */

@@ -48,6 +48,8 @@ async function visit(host: string): Promise<string> {
   try {
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     response.resume();
+    // HTTP/3 would accept early data, which can be replayed.
+    if (response.headers["alt-svc"] !== undefined) return `offers ${response.headers["alt-svc"]}`;
     return `${response.statusCode} ${response.headers.location ?? ""}`.trim();
   } catch (error) {
     return /tlsv1 alert [a-z ]+/.exec(String(error))?.[0] ?? String(error);

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
@@ -9,13 +10,15 @@ import { type CommandContext, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
+import { readFormat } from "./import-format.ts";
 
 /** `orders import`: any number of orders in bounded memory. */
 export function addImportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("import")
     .description(
-      "Imports orders from newline-delimited JSON: the five fields and 'status' (default: pending).",
+      "Imports orders from newline-delimited JSON, or a JSON array, also compressed with gzip: the five fields and 'status' " +
+        "(default: pending).",
     )
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file, unchanged")
@@ -54,7 +57,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         try {
           const place: OrderStore["place"] = (orders) =>
             store.orders.place(orders, context.clock(), { by: "orders import" });
-          const steps = importOrders(splitLines(source.chunks), { place }, status);
+          const steps = importOrders(splitLines(readFormat(source.chunks, file)), { place }, status);
           for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
             steps,
             stop.signal,
@@ -173,7 +176,7 @@ async function openRejects(file: string | undefined, inUse: readonly FileInUse[]
   const conflict = inUse.find(({ identity }) => existing !== undefined && identity === existing);
   if (conflict !== undefined)
     throw invalidInput("--rejects", `This is ${conflict.what}; name a different one.`);
-  const handle = await openFile(file, "w");
+  const handle = await openFile(file, WRITE);
   const stats = await handle.stat();
   // A file that existed before becomes private too, but not a device, a pipe, or the file of another user.
   if (stats.isFile() && (stats.mode & 0o077) !== 0) await handle.chmod(PRIVATE_FILE_MODE).catch(() => {});
@@ -193,8 +196,11 @@ async function openRejects(file: string | undefined, inUse: readonly FileInUse[]
 /** Rejected lines are customers' data, which other users must not read. */
 const PRIVATE_FILE_MODE = 0o600;
 
+/** A link is not followed: what it leads to could be another user's choice. */
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+
 /** Opens a file. Throws an `InvalidInputError` if that fails. */
-async function openFile(file: string, flags: "r" | "w"): Promise<FileHandle> {
+async function openFile(file: string, flags: "r" | typeof WRITE): Promise<FileHandle> {
   try {
     return await open(file, flags, PRIVATE_FILE_MODE);
   } catch (error) {

@@ -99,7 +99,7 @@ export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIO
   const version = versionOf(db, target);
   if (version === 0 && existing)
     throw new StoreUnavailableError("The database is empty. Restore it from a backup.");
-  if (version === target) return;
+  if (version === target && isMarked(db)) return;
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have migrated it while this one waited for the lock.
@@ -146,7 +146,11 @@ export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number 
             (SELECT application_id FROM pragma_application_id) AS owner`,
   );
   const { tables, version, owner } = inspect.get() as { tables: number; version: number; owner: number };
-  if (version === 0 && owner === 0 && tables === 0) return 0;
+  if (version === 0 && owner === 0) {
+    if (tables === 0) return 0;
+    const unmarked = versionOfTables(db);
+    if (unmarked !== undefined) return unmarked;
+  }
   if (owner !== APPLICATION_ID)
     throw unusable("The file is a database of another program. Give another path.");
   if (version > supported) {
@@ -161,6 +165,29 @@ export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number 
     );
   }
   return version;
+}
+
+/** False for a database that went through the `.dump` of `sqlite3`, which loses who wrote it and in which version. */
+function isMarked(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM pragma_application_id WHERE application_id <> 0").get() !== undefined;
+}
+
+/** The version whose tables, indexes and triggers a database has, each exactly. */
+function versionOfTables(db: DatabaseSync): number | undefined {
+  const Database = db.constructor as typeof DatabaseSync;
+  const schemaOf = (each: DatabaseSync) =>
+    JSON.stringify(each.prepare("SELECT name, sql FROM sqlite_schema WHERE sql > '' ORDER BY name").all());
+  const found = schemaOf(db);
+  const empty = new Database(":memory:");
+  try {
+    for (const [index, script] of MIGRATIONS.entries()) {
+      empty.exec(script);
+      if (schemaOf(empty) === found) return FIRST_VERSION + index;
+    }
+    return undefined;
+  } finally {
+    empty.close();
+  }
 }
 
 function unusable(problem: string): StoreUnavailableError {

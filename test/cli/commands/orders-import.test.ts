@@ -1,9 +1,10 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
@@ -96,6 +97,63 @@ test("a complete order that was not shipped is rejected, and a list of the API i
   expect((await cli.run(["orders", "export", ...store])).stdout).toBe(
     '{"id":50,"complete":true,"status":"shipped"}\n{"id":52,"quantity":2,"status":"pending"}\n',
   );
+});
+
+const LINES = '{"id":1,"quantity":2}\n{"id":9223372036854775807}\n';
+
+test.each<[name: string, content: string | Buffer]>([
+  ["gzip", gzipSync(LINES)],
+  ["a JSON array", `[${LINES.trim().replace("\n", ",")}]`],
+  [
+    "a formatted JSON array",
+    '\ufeff[\n  {\r\n    "id": 1,\n    "quantity": 2\n  },\n  {"id": 9223372036854775807}\n]\n',
+  ],
+  ["a JSON array in gzip", gzipSync(`[${LINES.trim().replace("\n", ",")}]`)],
+])("%s is imported as it is", async (_name, content) => {
+  const store = newDatabase();
+  const path = join(cli.directory, "import.bin");
+  writeFileSync(path, content);
+  expect(await cli.run(["orders", "import", path, "--json", ...store])).toMatchObject({
+    ...{ status: 0, stdout: '{"placed":2,"unchanged":0,"rejected":0}\n' },
+  });
+  const again = await cli.run(["orders", "import", "-", "--json", ...store], { input: LINES });
+  expect(again.stdout).toBe('{"placed":0,"unchanged":2,"rejected":0}\n');
+});
+
+test("an element of an array that is no order is rejected by its number, and text in a string divides nothing", async () => {
+  const input = '[{"id":1},{"id":2,"a,]\\"}":1},{"id":3},\n[4]]';
+  const { stdout, stderr } = await cli.run(["orders", "import", "-", ...newDatabase()], { input });
+  expect(stdout).toBe("placed      2\nunchanged   0\nrejected    2\n");
+  expect(stderr).toMatch(/line 2: .*Unknown field.*\nline 4: An order must be a JSON object\.\n/);
+});
+
+test.each<[name: string, content: string | Buffer, message: RegExp]>([
+  ["UTF-16", Buffer.from(`\ufeff${LINES}`, "utf16le"), /The file is UTF-16\. Convert it: iconv/],
+  ["UTF-16 without a mark", Buffer.from(LINES, "utf16le"), /The file is UTF-16/],
+  ["CSV", "id,petId,quantity\n1,2,3\n", /The file is CSV\. Write one JSON object per line/],
+  [
+    "concatenated JSON",
+    LINES.replaceAll("\n", ""),
+    /not one per line\. Write one JSON object per line: jq -c/,
+  ],
+  ["formatted JSON", '{\n  "id": 1\n}\n', /not one per line/],
+  ["an array that was cut", '[{"id":1},\n', /The array has no end/],
+  ["CSV in gzip", gzipSync("id;pet\n1;2\n"), /The file is CSV/],
+])("%s is an error that says once what the file is", async (_name, content, message) => {
+  const path = join(cli.directory, "import.bin");
+  writeFileSync(path, content);
+  const { status, stderr } = await cli.run(["orders", "import", path, ...newDatabase()]);
+  expect([status, stderr]).toEqual([2, expect.stringMatching(message)]);
+  expect(stderr).not.toMatch(/^line /m);
+});
+
+test.skipIf(skipsBecause("a link as a --rejects file", noPosix))("a --rejects file is no link", async () => {
+  const path = writeInput("theirs", "precious\n");
+  symlinkSync(path, join(cli.directory, "link.rejects"));
+  const args = ["orders", "import", "-", "--rejects", "link.rejects", ...newDatabase()];
+  const { status, stderr } = await cli.run(args, { input: "x" });
+  expect([status, stderr]).toEqual([2, expect.stringContaining("This is a link")]);
+  expect(readFileSync(path, "utf8")).toBe("precious\n");
 });
 
 test.skipIf(skipsBecause("the mode of a --rejects file", noPosix))(

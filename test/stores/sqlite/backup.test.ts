@@ -104,3 +104,40 @@ test.skipIf(skipsBecause("a backup without room for it", reasonToSkip()))(
     expect(readdirSync(folder)).toEqual([]);
   },
 );
+
+/** What the `.dump` of `sqlite3` keeps: the statements that create tables, the rows, then indexes and triggers. */
+function dumpAndLoad(path: string, to: string): void {
+  const db = new DatabaseSync(to);
+  db.prepare("ATTACH ? AS old").run(path);
+  const sql = db.prepare("SELECT type, name, sql FROM old.sqlite_schema WHERE sql > ''").all();
+  for (const table of sql.filter(({ type }) => type === "table")) {
+    db.exec(`${table["sql"]}`);
+    db.exec(`INSERT INTO main."${table["name"]}" SELECT * FROM old."${table["name"]}"`);
+  }
+  for (const other of sql.filter(({ type }) => type !== "table")) db.exec(`${other["sql"]}`);
+  db.close();
+}
+
+test("a database that went through a dump is read, copied and used as before", async () => {
+  const [loaded, copy] = [newPath(), newPath()];
+  dumpAndLoad(await createDatabase(), loaded);
+  expect(await backUpSqlite({ path: loaded, to: copy })).toEqual({ ok: true });
+  for (const path of [loaded, copy]) {
+    const store = createSqliteStore({ path, existing: true });
+    expect(await store.orders.place([{ record: { id: 2n }, status: "shipped" }])).toEqual(["placed"]);
+    expect(await store.orders.countByStatus()).toEqual({ pending: 1, shipped: 1, cancelled: 0 });
+    await store.close();
+  }
+});
+
+test.each(["DROP TABLE outbox", "CREATE TABLE other (id)", "DROP TRIGGER count_changed"])(
+  "a database that went through a dump and then through '%s' is of another program",
+  async (change) => {
+    const loaded = newPath();
+    dumpAndLoad(await createDatabase(), loaded);
+    const db = new DatabaseSync(loaded);
+    db.exec(change);
+    db.close();
+    expect(() => createSqliteStore({ path: loaded })).toThrow("another program");
+  },
+);

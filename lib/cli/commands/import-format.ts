@@ -1,0 +1,74 @@
+/** The formats of a file of orders: what is read as it is, and what to do with the others. */
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { invalidInput } from "../../core/errors.ts";
+
+/** So many bytes of a file tell its format. */
+const MAX_HEAD_BYTES = 4096;
+
+/** Returns lines of JSON, also for a JSON array and for gzip. Throws `InvalidInputError` for a file of another format. */
+export async function* readFormat(
+  chunks: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  for (let isOpen = true; isOpen && head.length < MAX_HEAD_BYTES && !head.includes("\n"); ) {
+    const { value, done } = await source.next();
+    isOpen = done !== true;
+    if (isOpen) head = Buffer.concat([head, value]);
+  }
+  const whole = rejoin(head, source);
+  if (head[0] === 0x1f && head[1] === 0x8b) {
+    yield* readFormat(pipeline(whole, createGunzip(), ignore), file);
+    return;
+  }
+  const problem = findFormatProblem(head);
+  if (problem !== undefined) throw invalidInput(file, problem);
+  yield* /^\ufeff?\s*\[\s*(\{|\]|$)/.test(head.toString()) ? arrayToLines(whole, file) : whole;
+}
+
+function ignore(): void {}
+
+async function* rejoin(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* { [Symbol.asyncIterator]: () => rest };
+}
+
+const ONE_PER_LINE = "Write one JSON object per line";
+
+function findFormatProblem(head: Buffer): string | undefined {
+  if (/^(\xff\xfe|\xfe\xff|.\0|\0.)/s.test(head.toString("latin1")))
+    return "The file is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8.";
+  const [line = ""] = head.toString().split("\n");
+  if (/^\ufeff?"?\w+"?([,;\t]"?\w+"?)+\r?$/.test(line) && /\bid\b/i.test(line))
+    return `The file is CSV. ${ONE_PER_LINE}, such as {"id":7,"quantity":2}.`;
+  if (/^\s*\{\s*$/.test(line) || /^\s*\{[^{}]*\}\s*\{/.test(line))
+    return `The objects of the file are not one per line. ${ONE_PER_LINE}: jq -c . (it rounds identifiers above 2^53).`;
+  return undefined;
+}
+
+const [LINE_FEED, CARRIAGE_RETURN, SPACE, COMMA] = [10, 13, 32, 44];
+const [QUOTE, BACKSLASH, OPENING, CLOSING] = [34, 92, [91, 123], [93, 125]];
+
+/** Writes each element of an array as a line, with the number of the element. */
+async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  let [depth, isString, isEscaped] = [0, false, false];
+  for await (const chunk of chunks) {
+    const lines = Uint8Array.from(chunk);
+    for (const [at, byte] of chunk.entries()) {
+      if (isString) {
+        isString = isEscaped || byte !== QUOTE;
+        isEscaped = !isEscaped && byte === BACKSLASH;
+      } else if (byte === QUOTE) isString = true;
+      else if (OPENING.includes(byte)) {
+        if (depth++ === 0) lines[at] = SPACE;
+      } else if (CLOSING.includes(byte)) {
+        if (--depth === 0) lines[at] = LINE_FEED;
+      } else if (byte === COMMA && depth === 1) lines[at] = LINE_FEED;
+      else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) lines[at] = SPACE;
+    }
+    yield lines;
+  }
+  if (depth > 0) throw invalidInput(file, "The array has no end: the file is not complete.");
+}

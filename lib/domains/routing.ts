@@ -84,9 +84,13 @@ const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])\.?(?::\d{0,5})?$/
 /** A path starts with a slash and has only characters that are safe in a header: no line break, above all. */
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
+/** The longest name of a host in DNS, in characters. */
+const MAX_HOST_CHARS = 253;
+
 /** The name in a `Host` header, in lower case; empty if the header is invalid. */
 export function bareHost(host: string): string {
-  return HOST.exec(host)?.[1]?.toLowerCase() ?? "";
+  const name = HOST.exec(host)?.[1]?.toLowerCase() ?? "";
+  return name.length > MAX_HOST_CHARS ? "" : name;
 }
 
 /**

@@ -294,6 +294,8 @@ function parseQuery(url: string): Input {
     return invalid([{ path: "query", message: "Use percent-encoded UTF-8." }]);
   }
   const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
+  if (byName.has("__proto__"))
+    return invalid([{ path: "query.__proto__", message: "No parameter has this name." }]);
   const entries = [...byName].map(([name, pairs]) => {
     const values = pairs.map(([, value]) => value);
     return [name, values.length === 1 ? values[0] : values];

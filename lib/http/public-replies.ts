@@ -2,7 +2,7 @@ import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { notPromise, settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
-import type { HostRoute, HostRouter } from "../domains/routing.ts";
+import { bareHost, type HostRoute, type HostRouter } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
 import { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
@@ -84,27 +84,53 @@ const MAX_SERVED_HOSTS = 10_000;
  */
 function createRouting(hosts: () => HostRouter, clock: Clock) {
   const callers = createAnonymousCallers();
+  /** The hosts that were found, the oldest first. */
   const served = new Set<string>();
+  /** By address: the lookups of unknown hosts that have not ended. */
+  const pending = new Map<string, number>();
   let takesTime = false;
   return ({ request, context, target }: ParsedRequest, isHealthCheck: boolean) => {
     if (takesTime && isHealthCheck) return MISDIRECTED;
     const router = notPromise(hosts(), "hosts()");
     const host = hostOf(request, context);
     const { address = "" } = context;
-    const at = takesTime ? clock() : 0;
-    const isLimited = takesTime && !served.has(host ?? "") && callers.isExhausted(address, at);
-    if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
+    const name = bareHost(host ?? "");
+    const isKnown = served.has(name);
+    if (takesTime && !isKnown) {
+      const at = clock();
+      const isLimited = callers.peek(address, at).remaining <= (pending.get(address) ?? 0);
+      if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
+    }
     const route = router.route(host, target);
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
-    const settled = settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host").then((found) => {
-      if (served.size >= MAX_SERVED_HOSTS) served.clear();
-      if (found.action !== "misdirected") served.add(host ?? "");
-      else if (!served.delete(host ?? "")) callers.count(address, clock());
-      return found;
+    const lookup = settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host");
+    const found = isKnown ? lookup : countLookup(lookup, address);
+    const remembered = found.then((result) => {
+      served.delete(name);
+      if (result.action !== "misdirected") served.add(name);
+      if (served.size > MAX_SERVED_HOSTS) served.delete(served.values().next().value ?? "");
+      return result;
     });
-    return isHealthCheck ? settled.catch(() => MISDIRECTED) : settled;
+    if (!isHealthCheck) return remembered;
+    remembered.catch(() => {});
+    return MISDIRECTED;
   };
+
+  /** Counts the lookup of an unknown host for its address while it lasts, and afterwards if it has found nothing. */
+  async function countLookup(lookup: Promise<HostRoute>, address: string): Promise<HostRoute> {
+    pending.set(address, (pending.get(address) ?? 0) + 1);
+    let found: HostRoute | undefined;
+    try {
+      found = await lookup;
+      return found;
+    } finally {
+      if (found === undefined || found.action === "misdirected") callers.count(address, clock());
+      const left = (pending.get(address) ?? 1) - 1;
+      if (left > 0) pending.set(address, left);
+      else pending.delete(address);
+    }
+  }
 }
 
 const MISDIRECTED: HostRoute = { action: "misdirected" };

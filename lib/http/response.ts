@@ -108,7 +108,10 @@ function findReplyProblem({ error, status, body, headers = {} }: Reply): string 
       return "A response with status 204 has no body. Leave it out, or use 200.";
     if (body !== undefined && !isBody(body))
       return "A body is a string, a Uint8Array or a ReadableStream. Convert any other value with JSON.stringify().";
-  } else if (!Object.hasOwn(ERRORS, error) && !(/^[45]\d\d$/.test(`${status}`) && typeof body === "string"))
+  } else if (status !== undefined || body !== undefined) {
+    if (!/^[45]\d\d$/.test(`${status}`) || typeof body !== "string")
+      return "An error has a code of ERRORS alone, or a status from 400 to 599 and a text as its body.";
+  } else if (!Object.hasOwn(ERRORS, error))
     return `There is no error code '${error}'. Return a code of ERRORS.`;
   const wrong = Object.entries(headers).find(
     ([name, value]) => typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value),

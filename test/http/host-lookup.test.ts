@@ -11,8 +11,10 @@ async function openDatabase() {
   ]);
   const asked: string[] = [];
   let now = 1_000_000;
+  const slow = { pause: Promise.resolve() };
   const find = async (host: string) => {
     asked.push(host);
+    await slow.pause;
     return rows.get(host);
   };
   const lookup = hostLookup(find, { platformHosts: ["localhost"], clock: () => now });
@@ -27,7 +29,7 @@ async function openDatabase() {
   const wait = (milliseconds: number) => {
     now += milliseconds;
   };
-  return { rows, asked, lookup, status, wait };
+  return { rows, asked, lookup, status, slow, wait };
 }
 
 describe("hosts of a database", () => {
@@ -76,6 +78,30 @@ describe("hosts of a database", () => {
     expect((await status("new.customer.com"))[0]).toBe(421);
     wait(5_000);
     expect((await status("new.customer.com"))[0]).toBe(401);
+  });
+
+  test("one host under many names of its own does not drive out the others that were found", async () => {
+    const { asked, status } = await openDatabase();
+    expect((await status("shop.customer.com"))[0]).toBe(401);
+    for (let index = 0; index < 70; index++) await status(`h${index}.com`);
+    for (let port = 1; port <= 10_001; port++) await status(`new.customer.com:${port}`, "198.51.100.1");
+    expect((await status("SHOP.customer.com"))[0]).toBe(401);
+    expect(asked.filter((host) => host.length > 253)).toEqual([]);
+  });
+
+  test("lookups that have not ended count, and a name that is no host is never looked up", async () => {
+    const { asked, status, slow } = await openDatabase();
+    const pause = Promise.withResolvers<void>();
+    slow.pause = pause.promise;
+    const first = status("h.com", "198.51.100.1");
+    const replies = Array.from({ length: 1000 }, (_, index) => status(`h${index}.com`));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked.length).toBeLessThan(70);
+    pause.resolve();
+    for (const [code] of await Promise.all([first, ...replies])) expect(code).toBe(421);
+    const before = asked.length;
+    expect((await status(`${"a".repeat(63)}.`.repeat(5), "203.0.113.1"))[0]).toBe(421);
+    expect(asked.length).toBe(before);
   });
 
   test("a health check waits for no lookup, and a database that is down fails every other request", async () => {

@@ -140,6 +140,7 @@ test.each([
   ["a parameter above its maximum", '{"id":1}', "?limit=1e3", ["query.limit"]],
   ["an invalid percent encoding", '{"id":1}', "?tag=%zz", ["query"]],
   ["an encoding that is not UTF-8", '{"id":1}', "?tag=%C3&tag=%28", ["query"]],
+  ["a parameter that changes a prototype", '{"id":1}', "?__proto__=a&__proto__=b", ["query.__proto__"]],
   ["text that is not JSON", "{id:1}", "", ["body"]],
   ["bytes that are not UTF-8", Buffer.from('{"id":1,"names":["\xc3("]}', "latin1"), "", ["body"]],
   ["a key that changes a prototype", '{"id":1,"a":{"__prot\\u006f__":{"admin":true}}}', "", ["body"]],

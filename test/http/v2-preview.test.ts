@@ -104,7 +104,8 @@ test.each([
   [`cursor=${"A".repeat(8_000)}`, ["query.cursor"]],
   ["page=2", ["query.page"]],
   ["?limit=1", ["query.?limit"]],
-  ["__proto__=1&constructor=2", ["query.__proto__", "query.constructor"]],
+  ["__proto__=1", ["query.__proto__"]],
+  ["constructor=2", ["query.constructor"]],
   ["limit=x&offset=1", ["query.offset", "query.limit"]],
 ])("the query %s has the issues %j", async (query, paths) => {
   const { send } = await serve();

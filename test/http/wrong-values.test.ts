@@ -207,6 +207,13 @@ const REPLIES: Readonly<Record<string, () => unknown>> = {
   "an inherited error": async () => ({ error: "toString" }),
   "an error with an empty body": async () => ({ error: "gone", status: 404, body: "" }),
   "a known error": async () => ({ error: "route_not_found" }),
+  "a known error with an object as body": async () => ({ error: "order_not_found", status: 404, body: {} }),
+  "a known error with the status of a success": async () => ({
+    error: "order_not_found",
+    status: 200,
+    body: "{}",
+  }),
+  "a known error with an unknown status": async () => ({ error: "order_not_found", status: 20 }),
   "a header with a line break": async () => ({ status: 200, body: "{}", headers: { "x-a": "a\r\nb: c" } }),
   "a header without a value": async () => ({ status: 200, body: "{}", headers: { "x-a": undefined } }),
   "a header with a number": async () => ({ status: 200, body: "{}", headers: { "x-a": 5 } }),

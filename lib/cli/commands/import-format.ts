@@ -10,6 +10,7 @@ const MAX_HEAD_BYTES = 4096;
 export async function* readFormat(
   chunks: AsyncIterable<Uint8Array>,
   file: string,
+  isUnpacked = false,
 ): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -20,7 +21,16 @@ export async function* readFormat(
   }
   const whole = rejoin(head, source);
   if (head[0] === 0x1f && head[1] === 0x8b) {
-    yield* readFormat(pipeline(whole, createGunzip(), ignore), file);
+    if (isUnpacked) throw invalidInput(file, "The file is packed more than once. Unpack it with gunzip.");
+    try {
+      yield* readFormat(pipeline(whole, createGunzip(), ignore), file, true);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && `${error.code}`.startsWith("Z_"))) throw error;
+      throw invalidInput(
+        file,
+        `The file cannot be unpacked: it is incomplete or damaged (${error.message}).`,
+      );
+    }
     return;
   }
   const problem = findFormatProblem(head);
@@ -49,22 +59,28 @@ function findFormatProblem(head: Buffer): string | undefined {
 }
 
 const [LINE_FEED, CARRIAGE_RETURN, SPACE, COMMA] = [10, 13, 32, 44];
-const [QUOTE, BACKSLASH, OPENING, CLOSING] = [34, 92, [91, 123], [93, 125]];
+const [QUOTE, BACKSLASH, OPENING, CLOSING, WHITE_SPACE] = [34, 92, [91, 123], [93, 125], [9, 10, 13, 32]];
 
 /** Writes each element of an array as a line, with the number of the element. */
 async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
-  let [depth, isString, isEscaped] = [0, false, false];
+  let [depth, isString, isEscaped, hasEnded] = [0, false, false, false];
   for await (const chunk of chunks) {
     const lines = Uint8Array.from(chunk);
     for (const [at, byte] of chunk.entries()) {
       if (isString) {
         isString = isEscaped || byte !== QUOTE;
         isEscaped = !isEscaped && byte === BACKSLASH;
-      } else if (byte === QUOTE) isString = true;
+      } else if (hasEnded && !WHITE_SPACE.includes(byte))
+        throw invalidInput(
+          file,
+          "There is more after the end of the array. Write one array, or one object per line.",
+        );
+      else if (byte === QUOTE) isString = true;
       else if (OPENING.includes(byte)) {
         if (depth++ === 0) lines[at] = SPACE;
       } else if (CLOSING.includes(byte)) {
         if (--depth === 0) lines[at] = LINE_FEED;
+        hasEnded = depth === 0;
       } else if (byte === COMMA && depth === 1) lines[at] = LINE_FEED;
       else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) lines[at] = SPACE;
     }

@@ -138,6 +138,9 @@ test.each<[name: string, content: string | Buffer, message: RegExp]>([
   ],
   ["formatted JSON", '{\n  "id": 1\n}\n', /not one per line/],
   ["an array that was cut", '[{"id":1},\n', /The array has no end/],
+  ["more after an array", '[{"id":1}]\n{"id":2}\n', /There is more after the end of the array/],
+  ["gzip in gzip", gzipSync(gzipSync(LINES)), /packed more than once/],
+  ["gzip that was cut", gzipSync(LINES).subarray(0, -9), /incomplete or damaged/],
   ["CSV in gzip", gzipSync("id;pet\n1;2\n"), /The file is CSV/],
 ])("%s is an error that says once what the file is", async (_name, content, message) => {
   const path = join(cli.directory, "import.bin");

@@ -2,7 +2,7 @@
  * The command line program. Each top-level command is an entry of `COMMANDS`, and a file that defines its options and
  * its action. The file is loaded only when the command is called, with everything that it imports.
  */
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
 import { systemClock } from "../core/time.ts";
 import type { DefineCommand, GlobalFlags } from "./context.ts";
@@ -174,8 +174,7 @@ environment segment of new keys.`;
 
 /** The version in the package's manifest, which is two folders above this file, in the sources as in the build. */
 function readVersion(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
+  return (createRequire(import.meta.url)("../../package.json") as { version: string }).version;
 }
 
 const defaultHelp = new Help();

@@ -52,7 +52,7 @@ const MOUNTS: readonly Mount[] = [
     knowsAddress: true,
   },
   {
-    framework: "Express, and everything on `node:http`",
+    framework: "Express, and everything on `node:http` or `node:http2`",
     runtimes: RUNTIMES,
     program: (code) =>
       `${MOUNTED} import express from "express"; const app = express(); ${code}; app.listen(port);`,

@@ -266,7 +266,7 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     await server.sql("BEGIN; UPDATE prepared.orders SET status = 'shipped'; PREPARE TRANSACTION 'it''s';");
     const error = await outbox.switch(true).catch((reason: unknown) => reason);
     expect(errorMessage(error)).toMatch(
-      /\(a prepared transaction \(prepared since 20.*Z\): ROLLBACK PREPARED 'it''s'\)$/,
+      /\(a prepared transaction \(prepared since 20.*Z\): ROLLBACK PREPARED 'it''s': canceling statement due to lock timeout\)$/,
     );
     await server.sql("ROLLBACK PREPARED 'it''s'");
     await outbox.switch(true);

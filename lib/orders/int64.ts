@@ -41,7 +41,7 @@ function readExactly(source: string): number | bigint {
  * matches whole numbers of JSON only. Throws `SyntaxError`, also for too deep a nesting.
  *
  * A reviver gets these texts too, but takes 40 times as long as `JSON.parse`. Here each such number becomes a list of
- * one string that no sender can know, which cannot be a key either, and only a text with one is searched for them.
+ * one string that no sender can know, which cannot be a key either, and only JSON that has one is searched for them.
  */
 export function parseJsonNumbers(
   text: string,

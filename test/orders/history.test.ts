@@ -25,7 +25,7 @@ const CHANGES: readonly OrderChange[] = [
   { event: "cancel", at: AT, by: "my orders ship" },
 ];
 
-/** As they are read: an empty identifier is none. */
+/** As they are read: an empty identifier counts as missing. */
 const READ = CHANGES.with(4, { event: "cancel", at: AT, by: "orders" });
 
 test("a history gives back each change with exactly the fields that it was written with", () => {

@@ -149,7 +149,7 @@ function read(pool: PostgresPool, schema: string, statement: Statement, deadline
   });
 }
 
-/** Reads and decides, then writes and commits. If the response to COMMIT is lost, the server is asked what became of it. */
+/** Reads and decides, then writes and commits. If the response to COMMIT is lost, the server is asked whether it was done. */
 async function change<T>(pool: PostgresPool, schema: string, work: Work<T>, deadline: number): Promise<T> {
   const columns = ofChange(work.durable);
   const [first, ...others] = work.first;

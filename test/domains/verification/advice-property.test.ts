@@ -134,7 +134,7 @@ test("whatever a zone holds, no advice names a record that is not there, and not
   expect(forms.size).toBe(ADVICE.length);
 });
 
-/** A record is named only if one of the servers has it: what a wildcard record answers is none of the name's own. */
+/** A record is named only if one of the servers has it: the answer of a wildcard is not a record of the name. */
 function checkAdvice(fix: string, records: Zone, forms: Set<RegExp>) {
   const valuesOf = (name: string, type: string) =>
     records

@@ -4,6 +4,7 @@ import type { StoreOperation } from "../orders/store-operation.ts";
 import type { Account, AccountResult, AccountSettings } from "./account.ts";
 import type { Admission, AdmissionPolicy, BanPolicy } from "./admission.ts";
 import type { Environment, ParsedKey } from "./api-key.ts";
+import type { ImportedKeys } from "./imported-keys.ts";
 
 /**
  * A store of accounts. Every method is atomic across all processes that share the database, and rejects with
@@ -16,6 +17,9 @@ export interface AccountStore {
    * on any other, such as a wrapper of these, and if there are none. A wrapper of both names the orders that it returns.
    */
   readonly performsOn?: OrderStore | undefined;
+
+  /** The keys that another system has issued. Without them, every key has to be one of `generateKey`. */
+  readonly importedKeys?: ImportedKeys | undefined;
 
   /** Records the environment of the store's keys, unless one is recorded, and returns the one that is. */
   recordEnvironment(environment: Environment): Promise<Environment>;

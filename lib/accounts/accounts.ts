@@ -13,6 +13,7 @@ import {
   type AccountFailure,
   type AccountResult,
   type AccountSettings,
+  type ApiKey,
   addKey,
   MAX_OVERLAP_MS,
   revokeKey,
@@ -30,6 +31,9 @@ export interface IssuedKey {
   /** Missing if the key does not expire. */
   readonly expiresAt?: Instant;
 }
+
+/** A key of another system, which now is one of the account. */
+export type ImportedKey = Omit<IssuedKey, "key">;
 
 /** The result of issuing a key. */
 export type KeyResult = IssuedKey | AccountFailure;
@@ -52,6 +56,14 @@ export interface Accounts<Name extends string = Plan> {
     accountId: string,
     options?: { readonly expiresAt?: Instant; readonly name?: string },
   ): Promise<KeyResult>;
+  /**
+   * Adds a key that another system has issued, by its SHA-256 in hexadecimal; see lib/README.md#existing-keys. Of a key
+   * that the account has, nothing changes, so a retry is safe, and a revoked one stays revoked.
+   */
+  importKey(
+    accountId: string,
+    key: { readonly hash: string; readonly name?: string; readonly expiresAt?: Instant },
+  ): Promise<ImportedKey | AccountFailure>;
   /** Issues a successor with the name and the expiry of the old key, which expires after `overlapMs` or earlier. */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
   /** Revokes a key at once. */
@@ -113,22 +125,31 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     resetUsage: async (accountId) => store.resetUsage(text("accountId", accountId)),
 
-    async issueKey(accountId, { expiresAt, name } = {}) {
+    async issueKey(accountId, given = {}) {
       const at = clock();
-      if (name !== undefined && !isKeyName(name))
-        throw invalidInput(
-          "name",
-          "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.",
-        );
-      if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
-        throw invalidInput("expiresAt", "Give a time in the future.");
+      const settings = keySettings(given, at);
       text("accountId", accountId);
       await assertKeyEnvironment();
       const { key, ...created } = await newKey(accountId);
-      const expiry = expiresAt === undefined ? {} : { expiresAt };
-      const stored = { ...created, createdAt: at, ...expiry, ...(name === undefined ? {} : { name }) };
+      const stored = { ...created, createdAt: at, ...settings };
       const result = await store.update(accountId, (account) => addKey(account, stored, at));
-      return result.ok ? issued(result.account, created.id, key) : result;
+      return result.ok ? { ...added(result.account, created.id), key } : result;
+    },
+
+    async importKey(accountId, { hash, ...given }) {
+      const at = clock();
+      if (store.importedKeys === undefined) throw new TypeError("This store cannot find imported keys.");
+      if (!/^[0-9a-f]{64}$/.test(text("hash", hash))) throw invalidInput("hash", HASH_RULE);
+      const settings = keySettings(given, at);
+      const account = await store.find(text("accountId", accountId));
+      if (account === undefined) return { ok: false, code: "account_not_found" };
+      const id = keyIdOf(accountId, hash);
+      // First where it is found: a record without its key has no effect.
+      await store.importedKeys.record(hash, accountId);
+      const result = await store.update(accountId, (found) =>
+        addKey(found, { id, hash, createdAt: at, ...settings }, at),
+      );
+      return result.ok ? added(result.account, id) : result;
     },
 
     async rotateKey(keyId, { overlapMs } = { overlapMs: Number.NaN }) {
@@ -142,7 +163,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       const result = await store.update(accountId, (account) =>
         rotateKey(account, keyId, successor, overlapMs, at),
       );
-      return result.ok ? issued(result.account, successor.id, key) : result;
+      return result.ok ? { ...added(result.account, successor.id), key } : result;
     },
 
     async revokeKey(keyId) {
@@ -168,9 +189,23 @@ export function explainEnvironment(recorded: Environment, wanted: Environment): 
 export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 
-function issued(account: AccountSettings, keyId: string, key: string): IssuedKey {
+const HASH_RULE = "Give the SHA-256 of the whole key, as 64 hexadecimal digits in lower case.";
+
+/** The settings of a new key. Throws `InvalidInputError` if one is invalid. */
+function keySettings({ name, expiresAt }: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
+  if (name !== undefined && !isKeyName(name))
+    throw invalidInput(
+      "name",
+      "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.",
+    );
+  if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
+    throw invalidInput("expiresAt", "Give a time in the future.");
+  return { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
+}
+
+function added(account: AccountSettings, keyId: string): ImportedKey {
   const expiresAt = account.keys.find(({ id }) => id === keyId)?.expiresAt;
-  return { ok: true, accountId: account.id, keyId, key, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  return { ok: true, accountId: account.id, keyId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 /** The account in the identifier of a key, `<account>.<10 characters>`. */

@@ -40,7 +40,10 @@ export function validateBanPolicy({ maxRejections, durationMs }: BanPolicy): voi
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-/** The rules of an admission besides its account: the ban policy and the plans. */
+/**
+ * The rules of an admission besides its account: the ban policy and the plans. With `maxRejections: Infinity`, which
+ * only reports, rejections are not counted either, so that none of them bans a key once another policy applies.
+ */
 export interface AdmissionPolicy extends BanPolicy {
   /** @default PLAN_LIMITS */
   readonly plans?: PlanTable | undefined;
@@ -139,7 +142,7 @@ export function decideAdmission(
     rejections,
     startsBan: false,
   };
-  return { admission, save: { rejections } };
+  return { admission, save: policy.maxRejections === Infinity ? {} : { rejections } };
 }
 
 /** The state before one request was counted, for a store that finds that it has been counted. */
@@ -163,7 +166,7 @@ export function decideRejections(
   at: Instant,
   policy: BanPolicy = DEFAULT_BAN_POLICY,
 ): RejectionCount | undefined {
-  if (state === undefined || !isActive(state.key, at)) return undefined;
+  if (state === undefined || !isActive(state.key, at) || policy.maxRejections === Infinity) return undefined;
   if (banEndAt(state.rejections, at) > 0 || usageAt(state.usage, at).minute.start > at) return undefined;
   return addRejections(state, count, at, policy);
 }

@@ -39,6 +39,7 @@ export {
   type Accounts,
   type AccountsOptions,
   createAccounts,
+  type ImportedKey,
   type IssuedKey,
   type KeyResult,
 } from "./accounts.ts";
@@ -60,4 +61,5 @@ export {
 export { type AnonymousCallers, createAnonymousCallers } from "./anonymous-callers.ts";
 export { type Environment, generateKey, type ParsedKey, redactKeys } from "./api-key.ts";
 export { hashKey, parseKey } from "./hash-key.ts";
+export type { FindAccount, ImportedKeys } from "./imported-keys.ts";
 export { type RejectionCache, withRejectionCache } from "./rejection-cache.ts";

@@ -149,7 +149,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     const { rejection, failed } = entry;
     if (!isFresh(entry, at) || failed.length > 0) return undefined;
     if (entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy)) return undefined;
-    if (rejection.code === "rate_limit_exceeded") {
+    if (rejection.code === "rate_limit_exceeded" && policy.maxRejections !== Infinity) {
       entry.unreported += 1;
       entry.lastRejectedAt = at;
       entry.policy = policy;
@@ -245,6 +245,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   return {
     performsOn: accounts.performsOn,
+    importedKeys: accounts.importedKeys,
     recordEnvironment: (environment) => accounts.recordEnvironment(environment),
     find: (id) => accounts.find(id),
     list: (after, limit) => accounts.list(after, limit),

@@ -10,16 +10,28 @@ import {
 } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { type ParsedKey, parseKeyAsync } from "../accounts/api-key.ts";
+import { createKeyOwners } from "../accounts/imported-keys.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
 import { validatePlans } from "../plans/plan-limits.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { HandlerOptions } from "./options.ts";
-import type { ErrorReply } from "./response.ts";
+import type { ErrorReply, RequestHead } from "./response.ts";
 
 /** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
-export type Access = Admitted | Denied;
+export type Access = Allowed | Denied;
+
+interface Allowed extends Admitted {
+  /** Why the request would have been rejected if limits were enforced. It is not counted. */
+  readonly wouldReject?: Rejection["code"];
+}
+
+/** The options of `createHandler` that decide who may make a request. */
+export type AccessOptions = Pick<
+  HandlerOptions,
+  "banPolicy" | "plans" | "cacheRejections" | "keys" | "enforce"
+>;
 
 interface Denied {
   readonly ok: false;
@@ -36,10 +48,10 @@ interface Denied {
 /** Authenticates and rate-limits requests before an operation of the API is performed. */
 interface AccessControl {
   /**
-   * Authenticates and counts a request, whose `storeOperation` the store may perform. Rejects with
+   * Authenticates and counts the request with these headers, whose `storeOperation` the store may perform. Rejects with
    * `StoreUnavailableError`.
    */
-  admit(authorization: string | null, address: string, storeOperation?: StoreOperation): Promise<Access>;
+  admit(headers: RequestHead["headers"], address: string, storeOperation?: StoreOperation): Promise<Access>;
   /** Returns the quota of an unauthenticated caller without counting a request. */
   peek(address: string): Quota;
   /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
@@ -54,16 +66,17 @@ const CHALLENGES = {
 
 /** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans or the ban policy is invalid. */
 export function createAccessControl(
-  { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true }: HandlerOptions,
+  { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true, keys = {}, enforce = true }: AccessOptions,
   accountStore: AccountStore,
   clock: Clock,
 ): AccessControl {
   if (plans !== undefined) validatePlans(plans);
   validateBanPolicy(banPolicy);
-  const policy: AdmissionPolicy = { ...banPolicy, plans };
+  const policy: AdmissionPolicy = { ...banPolicy, ...(enforce ? {} : { maxRejections: Infinity }), plans };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
   const accounts = cache ?? accountStore;
+  const owners = createKeyOwners(accountStore.importedKeys, keys.accountOf);
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
@@ -76,24 +89,31 @@ export function createAccessControl(
   }
 
   return {
-    async admit(authorization, address, storeOperation) {
+    async admit(headers, address, storeOperation) {
       const at = clock();
-      const presented = /^bearer +(.*)/i.exec(authorization ?? "")?.[1];
+      const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
-      const key = await parseKeyAsync(presented.trim());
+      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
+      const isGuessing = () => cache !== undefined && anonymous.isExhausted(address, at);
+      const takeLookup = () => anonymous.takeLookup(address, at);
+      const key =
+        (await parseKeyAsync(presented)) ??
+        (await owners.find(presented, at, () => !isGuessing() || takeLookup()));
       if (key === undefined) return deny("invalid_api_key", address, at);
 
-      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
-      if (cache !== undefined && anonymous.isExhausted(address, at)) {
-        const takeLookup = () => anonymous.takeLookup(address, at);
+      if (cache !== undefined && isGuessing()) {
         const invalid = await cache.findInvalid(key, at, policy, takeLookup);
         if (invalid !== undefined) return deny("invalid_api_key", address, at);
       }
       const admission = await accounts.admit(key, at, policy, storeOperation);
       assertDecision(admission, key);
       if (admission.ok) return admission;
-      if (admission.code === "invalid_api_key") return deny("invalid_api_key", address, at);
+      if (admission.code === "invalid_api_key") {
+        owners.forget(key.hash);
+        return deny("invalid_api_key", address, at);
+      }
       const { code, caller, quota, retryAfterSeconds, startsBan } = admission;
+      if (!enforce) return { ok: true, caller, quota, wouldReject: code };
       const reply = { error: code, headers: retryAfter(retryAfterSeconds) };
       const limitedUntil = code === "api_key_banned" ? at + retryAfterSeconds * 1000 : quota.resetsAt;
       return { ok: false, quota, caller, reply, limitedUntil, startsBan };
@@ -102,6 +122,15 @@ export function createAccessControl(
     peek: (address) => anonymous.peek(address, clock()),
     unusedQuota: anonymous.unused,
   };
+}
+
+/** The key that a request presents: `Authorization: Bearer`, otherwise the first of the further headers that it has. */
+export function presentedKey(
+  headers: RequestHead["headers"],
+  names: readonly string[] = [],
+): string | undefined {
+  const bearer = /^bearer +(.*)/i.exec(headers.get("authorization") ?? "")?.[1];
+  return bearer?.trim() ?? names.map((name) => headers.get(name)?.trim()).find(Boolean);
 }
 
 /** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */

@@ -17,7 +17,11 @@ const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9a-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /** Creates the cross-origin rules. Throws `InvalidInputError` with every origin that is invalid. */
-export function createCors(origins: readonly string[], operations: readonly Operation[]): Cors {
+export function createCors(
+  origins: readonly string[],
+  operations: readonly Operation[],
+  keyHeaders: readonly string[] = [],
+): Cors {
   const issues = origins.flatMap((origin, index) => {
     const message = findOriginProblem(origin);
     return message === undefined ? [] : [{ path: `corsOrigins[${index}]`, message }];
@@ -36,7 +40,9 @@ export function createCors(origins: readonly string[], operations: readonly Oper
       if (!allowed.has(headers.get("origin") ?? "")) return undefined;
       // Tracers and frameworks add headers of their own, which a trusted page may send.
       const requested = headers.get("access-control-request-headers") ?? "";
-      const names = HEADER_NAMES.test(requested) ? requested : "authorization, content-type";
+      const names = HEADER_NAMES.test(requested)
+        ? requested
+        : ["authorization", "content-type", ...keyHeaders].join(", ");
       return { status: 204, headers: { ...fixed, "access-control-allow-headers": names } };
     },
 

@@ -38,7 +38,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const clock = wholeClock(options.clock ?? systemClock);
   const operations = servedOperations(options);
   const accessControl = createAccessControl(options, accounts, clock);
-  const cors = options.corsOrigins && createCors(options.corsOrigins, operations);
+  const cors = options.corsOrigins && createCors(options.corsOrigins, operations, options.keys?.headers);
   const removeBasePath = createBasePathRemover(basePath);
   const publicReply = createPublicReplies(options, { operations, cors, clock });
   const route = createRouter(operations, { orders, pets, clock });
@@ -83,17 +83,17 @@ export function createHandler(options: HandlerOptions): Handler {
     let access: Access | undefined;
     try {
       access = await accessControl.admit(
-        request.headers.get("authorization"),
+        request.headers,
         address,
         performsOwnOrders && storeOperation ? { ...storeOperation, requestId } : undefined,
       );
       if (!access.ok) return { ...matched, ...access };
-      const { quota, caller, outcome } = access;
+      const { quota, caller, outcome, wouldReject } = access;
       const reply = await perform({ request, requestId, caller }, performsOwnOrders ? outcome : undefined);
       // The change is durable by now.
       if (reply.error === undefined && reply.change !== undefined)
         await announceTransition(listener, reply.change.event, reply.change.order, requestId);
-      return { ...matched, quota, caller, reply };
+      return { ...matched, quota, caller, reply, ...(wouldReject && { wouldReject }) };
     } catch (thrown) {
       const { quota, caller } = access ?? { quota: unusedQuota() };
       return { ...matched, quota, ...(caller && { caller }), reply: failureReply(thrown), thrown };

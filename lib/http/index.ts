@@ -21,6 +21,7 @@ export {
 } from "./define-operation.ts";
 export type { Deprecation } from "./deprecation.ts";
 export { ERRORS, type ErrorBody, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
+export { createGate, type Gate, type GateAccess, type GatedRequest, type GateOptions } from "./gate.ts";
 export { createHandler } from "./handler.ts";
 export { openApiDocument, type Server } from "./openapi.ts";
 export {
@@ -33,7 +34,7 @@ export {
   type PetSource,
   type ServiceOperation,
 } from "./operations.ts";
-export type { Handler, HandlerOptions, RequestContext } from "./options.ts";
+export type { Handler, HandlerOptions, KeySource, RequestContext } from "./options.ts";
 export type { ClientInfo, RequestEvent } from "./request-event.ts";
 export {
   type DocumentSource,

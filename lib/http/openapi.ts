@@ -28,10 +28,13 @@ export function openApiDocument({
   operations = OPERATIONS,
   servers = [THIS_SERVER],
   plans,
+  keyHeaders = [],
 }: {
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];
   readonly plans?: PlanTable | undefined;
+  /** The further headers in which callers may send their keys. */
+  readonly keyHeaders?: readonly string[] | undefined;
 } = {}): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
@@ -52,7 +55,7 @@ export function openApiDocument({
       title: "Store Orders",
       version: INTERFACE_VERSION,
       summary: "List the orders of a store and cancel them.",
-      description: describeApi(operations, plans),
+      description: describeApi(operations, plans, keyHeaders),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers,
@@ -60,7 +63,7 @@ export function openApiDocument({
       name,
       description: TAG_DESCRIPTIONS.get(name) ?? `Operations on ${name}.`,
     })),
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, ...keyHeaders.map((name) => ({ [name]: [] }))],
     paths,
     components: {
       securitySchemes: {
@@ -70,6 +73,12 @@ export function openApiDocument({
           bearerFormat: "so_<environment>_<account>_<secret>",
           description: "Your API key.",
         },
+        ...Object.fromEntries(
+          keyHeaders.map((name) => [
+            name,
+            { type: "apiKey", in: "header", name, description: "Your API key." },
+          ]),
+        ),
       },
       schemas: schemas([...new Set([...Object.keys(ERRORS), ...ownCodes])]),
       headers: HEADERS,
@@ -176,7 +185,7 @@ const MAX_ADDRESSES = 20;
 
 /** Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. */
 export function createServedDocument(
-  described: { readonly operations: readonly Operation[]; readonly plans: PlanTable | undefined },
+  described: Omit<Parameters<typeof openApiDocument>[0] & object, "servers">,
   configured: readonly Server[],
 ): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
   const create = (own: Server) => {
@@ -220,13 +229,17 @@ function escaped(text: string): string {
 const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];
 const OTHER_ERRORS = Object.entries(ERRORS).filter(([code]) => !OPERATION_ERRORS.includes(code));
 
-function describeApi(operations: readonly Operation[], plans: PlanTable = PLAN_LIMITS): string {
+function describeApi(
+  operations: readonly Operation[],
+  plans: PlanTable = PLAN_LIMITS,
+  keyHeaders: readonly string[],
+): string {
   const versions = new Set(operations.map((operation) => `\`/${fullPath(operation).split("/")[1]}\``));
   return `All paths start with ${[...versions].join(" or ")}. \`HEAD\` works wherever \`GET\` does.
 
 ## Keys
 
-Every call needs an API key as a bearer token: \`Authorization: Bearer <API_KEY>\`.
+Every call needs an API key as a bearer token: \`Authorization: Bearer <API_KEY>\`.${keyHeaders.map((name) => ` Or send it in \`${name}\`.`).join("")}
 
 ## Limits
 

@@ -1,5 +1,6 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
+import type { FindAccount } from "../accounts/imported-keys.ts";
 import { InvalidInputError, type Issue } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
@@ -33,6 +34,13 @@ export interface HandlerOptions {
    * forged keys without a store call for each. `false` switches off both. @default true
    */
   readonly cacheRejections?: boolean;
+  /** Keys of another system; see lib/README.md#existing-keys. @default `Authorization: Bearer`, and imported keys */
+  readonly keys?: KeySource;
+  /**
+   * False only reports limits and bans, in `wouldReject` of `onRequest`: what would be rejected is performed and not
+   * counted. A key that is not valid still gets 401. @default true
+   */
+  readonly enforce?: boolean;
   /** Reads the pets of the deprecated operation. @default no pets */
   readonly pets?: PetSource;
   /** Any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns. @default OPERATIONS */
@@ -61,6 +69,17 @@ export interface HandlerOptions {
   readonly onHookError?: HookErrorReporter;
   /** Called once for each finished request. Only the second argument identifies the caller. */
   readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
+}
+
+/** Where callers send their keys, and whose a key is that this package has not issued. */
+export interface KeySource {
+  /** Further headers, in lower case, such as `x-api-key`. They are read in their order if there is no bearer key. */
+  readonly headers?: readonly string[];
+  /**
+   * Called for each request with a key that this package has not issued. The account must have the key: see
+   * `Accounts.importKey`. @default the account that has imported the key
+   */
+  readonly accountOf?: FindAccount;
 }
 
 /** The facts about a request that only the runtime knows. A field of another type is ignored. */
@@ -96,6 +115,8 @@ const OPTION_TYPES = {
   banPolicy: "object",
   plans: "object",
   cacheRejections: "boolean",
+  keys: "object",
+  enforce: "boolean",
   pets: "function",
   operations: "array",
   servers: "array",
@@ -127,7 +148,36 @@ export function validateOptions(options: object): void {
         path: `servers[${index}].url`,
         message: "Give the URL of a server, which ends with /v1.",
       });
+  issues.push(...findKeySourceIssues(Object(given["keys"])));
   if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+/** Headers that the server, a proxy or a browser sets for another purpose. */
+const RESERVED_HEADERS = /^(?:cookie|host|origin|connection|x-request-id|(?:content|x-forwarded)-.*)$/;
+
+/** Finds what is wrong with the keys of another system. */
+export function findKeySourceIssues({ headers, accountOf, ...others }: Record<string, unknown>): Issue[] {
+  const issues: Issue[] = Object.keys(others).map((name) => ({
+    path: `keys.${name}`,
+    message: "There is no option of this name. Use headers or accountOf.",
+  }));
+  if (accountOf !== undefined && typeof accountOf !== "function")
+    issues.push({ path: "keys.accountOf", message: "Give a value of the type function." });
+  if (headers !== undefined && !Array.isArray(headers))
+    return [...issues, { path: "keys.headers", message: "Give a value of the type array." }];
+  for (const [index, name] of (headers ?? []).entries()) {
+    const message = findKeyHeaderProblem(name);
+    if (message !== undefined) issues.push({ path: `keys.headers[${index}]`, message });
+  }
+  return issues;
+}
+
+/** Returns what is wrong with the name of a header for keys. */
+export function findKeyHeaderProblem(name: unknown): string | undefined {
+  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name))
+    return "Give the name of a header in lower case, such as x-api-key.";
+  if (name === "authorization") return "The bearer key of this header is always read. Name another header.";
+  return RESERVED_HEADERS.test(name) ? "This header has another meaning. Name one of its own." : undefined;
 }
 
 function typeOf(value: unknown): string {

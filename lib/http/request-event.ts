@@ -32,6 +32,8 @@ export interface RequestEvent {
   readonly limitedUntil?: string;
   /** True if this request started a ban of the key. */
   readonly startsBan?: true;
+  /** Why the request would have been rejected, if `enforce` were not off. */
+  readonly wouldReject?: "rate_limit_exceeded" | "api_key_banned";
   /** The end of the response body; see `StreamEnd`. That of a `HEAD` request is complete: there is no body. */
   readonly bodyEnd: StreamEnd["status"];
   /** The error behind a 5xx or an incomplete body. Do not show it to clients. */
@@ -65,7 +67,7 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Creates the event of a request. */
 export function toEvent(
-  { reply, operation, caller, thrown, quota, limitedUntil, startsBan }: RequestResult,
+  { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
   end: StreamEnd,
   { request, context, requestId, startedAt }: Received,
 ): RequestEvent {
@@ -87,6 +89,7 @@ export function toEvent(
     ...(quota !== undefined &&
       limitedUntil !== undefined && { limit: quota.limit, limitedUntil: toText(limitedUntil) }),
     ...(startsBan === true && { startsBan }),
+    ...(wouldReject !== undefined && { wouldReject }),
     bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),
     ...(TRACEPARENT.test(traceparent) ? { traceparent } : {}),

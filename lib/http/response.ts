@@ -1,4 +1,4 @@
-import type { Caller } from "../accounts/admission.ts";
+import type { Caller, Rejection } from "../accounts/admission.ts";
 import { isStoreUnavailable } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
@@ -79,6 +79,8 @@ export interface RequestResult {
   /** With a 429: the instant until which the caller has to wait. */
   readonly limitedUntil?: Instant;
   readonly startsBan?: boolean;
+  /** Why the request would have been rejected if limits were enforced. */
+  readonly wouldReject?: Rejection["code"];
 }
 
 /**

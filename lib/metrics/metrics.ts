@@ -64,6 +64,11 @@ export function createMetrics({
     "Requests by plan, as admitted, rejected or banned. The plan is 'none' without a valid key.",
     ...["plan", "outcome"],
   );
+  const wouldReject = counter(
+    "store_orders_would_reject_total",
+    "Requests that would have been rejected, if limits were enforced.",
+    ...["plan", "reason"],
+  );
   const bans = counter("store_orders_bans_total", "Bans that this process has started.", "plan");
   const rows = counter("store_orders_listed_orders_total", "Orders read for lists.");
   const storeErrors = counter(
@@ -148,6 +153,7 @@ export function createMetrics({
       duration.observe({ operation }, durationMs / 1_000);
       const outcome = outcomeOf(event);
       if (outcome !== undefined) admissions.inc({ plan: event.plan ?? "none", outcome });
+      if (event.wouldReject) wouldReject.inc({ plan: event.plan ?? "none", reason: event.wouldReject });
       if (errorCode === "store_unavailable" || bodyEnd === "failed") storeErrors.inc();
     },
 

@@ -6,7 +6,7 @@ import type { Usage } from "../plans/windows.ts";
 
 /** The error of a change with a key that another account has. Nothing is written. */
 export function keyOfAnother(): InvalidInputError {
-  return invalidInput("keys", "Another account has a key with the same hash. Issue a new one.");
+  return invalidInput("hash", "Another account has a key with the same hash. Issue a new one.");
 }
 
 /**

@@ -206,6 +206,7 @@ function memoryAccounts(): AccountStore {
   /** The accounts of the keys, by hash. */
   const owners = new Map<string, string>();
   let recorded: Environment | undefined;
+  let someImported = false;
 
   function setOwner(id: string, before: AccountSettings["keys"], after: AccountSettings["keys"]): void {
     if (after.some(({ hash }) => (owners.get(hash) ?? id) !== id)) throw keyOfAnother();
@@ -221,6 +222,15 @@ function memoryAccounts(): AccountStore {
   }
 
   return {
+    importedKeys: {
+      async record(hash, accountId) {
+        if ((owners.get(hash) ?? accountId) !== accountId) throw keyOfAnother();
+        someImported = true;
+      },
+      exist: async () => someImported,
+      findAccount: async (hash) => owners.get(hash),
+    },
+
     async recordEnvironment(environment) {
       recorded ??= environment;
       return recorded;

@@ -5,7 +5,8 @@ import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import type { ParsedKey } from "../../lib/accounts/api-key.ts";
-import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import type { ImportedKeys } from "../../lib/accounts/imported-keys.ts";
+import { invalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
 import type {
@@ -79,10 +80,11 @@ function behind(network: Network, { orders, accounts, outbox = expect.fail(), cl
   const wrap = <T extends object>(target: T): T => {
     const wrapped = Object.entries(target).map(([name, method]) => {
       if (name === "list") return [name, method];
+      if (typeof method === "object") return [name, wrap(method)];
       const call = async (...args: unknown[]) => {
         await check();
         const result = await method(...args);
-        if (!network.losesResponse || /^(find|page|count|isOn|backlog)/.test(name)) return result;
+        if (!network.losesResponse || /^(find|page|count|isOn|backlog|exist)/.test(name)) return result;
         network.losesResponse = false;
         throw new StoreUnavailableError("The response was lost.");
       };
@@ -271,6 +273,10 @@ const wrongOutbox: Wrong<Parameters<typeof inOutbox>[0]> = (mistake, fails, chan
   wrongStore(mistake, fails, inOutbox(change));
 const wrongAccounts: Wrong<Parameters<typeof inAccounts>[0]> = (mistake, fails, change) =>
   wrongStore(mistake, fails, inAccounts(change));
+const wrongImports: Wrong<(keys: ImportedKeys) => Partial<ImportedKeys>> = (mistake, fails, change) =>
+  wrongAccounts(mistake, fails, ({ importedKeys = expect.fail() }) => ({
+    importedKeys: { ...importedKeys, ...change(importedKeys) },
+  }));
 
 const MISTAKES: readonly Mistake[] = [
   wrongOrders("an order that loses its fields", /^a placed order/, (orders) => ({
@@ -497,6 +503,32 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.resetUsage(id);
     },
   })),
+  wrongAccounts("an import that another instance does not see", /^no key is imported/, () => {
+    const keys = new Map<string, string>();
+    return {
+      importedKeys: {
+        record: async (hash, accountId) => void keys.set(hash, accountId),
+        exist: async () => keys.size > 0,
+        findAccount: async (hash) => keys.get(hash),
+      },
+    };
+  }),
+  wrongImports("a look-up without an account", /^an imported key is admitted/, () => ({
+    findAccount: async () => undefined,
+  })),
+  wrongImports("an import that takes the key of another account", /^a key of one account/, () => ({
+    record: async () => {},
+  })),
+  wrongImports("an import that nothing can follow", /^an import that stopped/, (keys) => {
+    const owners = new Map<string, string>();
+    return {
+      async record(hash, accountId) {
+        if ((owners.get(hash) ?? accountId) !== accountId) throw invalidInput("hash", "It is taken.");
+        owners.set(hash, accountId);
+        await keys.record(hash, accountId);
+      },
+    };
+  }),
   wrongAccounts("a key that is not compared", /^a key that was/, (accounts) => ({
     async admit(key, ...rest) {
       const { keys = [] } = (await accounts.find(key.accountId)) ?? {};

@@ -7,8 +7,8 @@ import { runProgram, runSuccessfully } from "./installed.ts";
 
 const { installExample } = useExamples();
 
-test("the rules work in a Fastify service with its own routes", async () => {
-  expect(await printed(await installExample("rules-in-fastify"))).toEqual([
+test("a gate and the rules work in a Fastify service with its own routes", async () => {
+  expect(await printed(await installExample("gate-in-fastify"))).toEqual([
     '201 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 59, retry after: -',
     '200 {"id":7,"petId":9007199254740993,"quantity":2} remaining: 58, retry after: -',
     expect.stringMatching(/^409 \{"code":"order_conflict",.* remaining: 57, retry after: -$/),
@@ -23,6 +23,18 @@ test("the rules work in a Fastify service with its own routes", async () => {
     expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* remaining: 0, retry after: 60$/),
   ]);
 });
+
+test.each(["gate-in-express", "gate-in-hono"])(
+  "%s: callers keep their keys, and the plans are the shop's",
+  async (name) => {
+    expect(await printed(await installExample(name))).toEqual([
+      '200 "acme" remaining: 1',
+      '200 "acme" remaining: 0',
+      expect.stringMatching(/^429 \{"code":"rate_limit_exceeded",.* remaining: 0$/),
+      expect.stringMatching(/^401 \{"code":"invalid_api_key",.* remaining: 59$/),
+    ]);
+  },
+);
 
 test("an operation of your own places orders, and can be repeated", async () => {
   const order = '{"id":9223372036854775807,"petId":3,"quantity":2}';

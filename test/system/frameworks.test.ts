@@ -90,7 +90,7 @@ const TESTED_ELSEWHERE: Readonly<Record<string, readonly [file: string, contains
   "Next.js": ["test/system/examples-frameworks.test.ts", "handler-in-next"],
   "AWS Lambda": ["test/infra/functions/entry.test.ts", "missing_api_key"],
   "beside a deployed stack, on its tables": ["test/system/examples-infrastructure.test.ts", "beside-a-stack"],
-  "with your own routes": ["test/system/examples-rules.test.ts", "rules-in-fastify"],
+  "with your own routes": ["test/system/examples-rules.test.ts", "gate-in-fastify"],
 };
 
 /** The code of each framework in the table. */

@@ -9,7 +9,7 @@ import {
 } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
-import { findKey } from "../../accounts/hash-key.ts";
+import { findAnyKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -20,6 +20,7 @@ import { assertKeyEnvironment, type CommandContext, failWithAccountError, withSt
 import { printResult, printResults, type Result } from "../output.ts";
 import { readEnvironment } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
+import { addKeysImport } from "./keys-import.ts";
 
 /** `keys`: the API keys of accounts. */
 export function defineKeys(group: Command, context: CommandContext): void {
@@ -50,6 +51,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
       const expiry = expires === undefined ? {} : { expiresAt: requireFuture(expires, clock()) };
       return showNewKey(account, (accounts) => accounts.issueKey(account, { ...expiry, ...named }));
     });
+
+  addKeysImport(group, context);
 
   group
     .command("list")
@@ -83,7 +86,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .argument("<->", "reads the key from standard input, so that no shell history has it", readDash)
     .action(() =>
       withStore(context, async ({ store }) => {
-        const { accountId, id } = await readKey(terminal);
+        const { accountId, id } = await readKey(terminal, store);
         const account = await store.accounts.find(accountId);
         const key = account?.keys.find((candidate) => candidate.id === id);
         if (account === undefined || key === undefined)
@@ -116,7 +119,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
       .action(async (keyId: string | undefined, { key: dash }: { key?: string }) => {
         if ((keyId === undefined) === (dash === undefined)) throw invalidInput("KEY_ID", ONE_KEY);
         await withStore(context, async ({ store }) => {
-          const id = keyId ?? (await readKey(terminal)).id;
+          const id = keyId ?? (await readKey(terminal, store)).id;
           const result = await accountsOf(context, store)[method](id);
           if (!result.ok) return failWithAccountError(context, id, result);
           // With its last use, which the result of a change lacks.
@@ -135,6 +138,7 @@ const HELP = `
 Examples:
   $ store-orders keys issue --account acme --expires 2027-01-01T00:00:00Z
   $ store-orders keys issue --account acme --name "warehouse scanner"
+  $ store-orders keys import keys.csv
   $ store-orders keys list
   $ store-orders keys list --account acme
   $ store-orders keys list --state expiring
@@ -161,7 +165,7 @@ function readDash(text: string): string {
 const MAX_INPUT_CHARS = 65_536;
 
 /** Reads the only key on standard input, alone or within other text such as a header, and returns its identifier. */
-async function readKey({ input, log }: Terminal) {
+async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "accounts">) {
   if ("isTTY" in input && input.isTTY === true) log("Paste the key, then press Enter and Ctrl-D.");
   const decoder = new TextDecoder();
   let text = "";
@@ -169,13 +173,13 @@ async function readKey({ input, log }: Terminal) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", NO_KEY);
   }
-  const key = findKey(text);
+  const key = await findAnyKey(text, accounts.importedKeys);
   if (key === undefined) throw invalidInput("standard input", NO_KEY);
   return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
 }
 
 const NO_KEY =
-  "Pass exactly one whole API key, such as so_test_demo_…: the input has no key, several keys, or only a part of one.";
+  "Pass exactly one whole API key, such as so_test_demo_… or one that was imported: the input has no key, several keys, or only a part of one.";
 
 function explainNotShown(keyId: string): string {
   return `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;

@@ -10,7 +10,7 @@ import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
 import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
-import type { HandlerOptions } from "../../http/options.ts";
+import { findKeyHeaderProblem, type HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
@@ -103,6 +103,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         });
         try {
           // Seed only while the server is listening, so that the key is always shown.
+          if (flags.reportOnly) warn(REPORT_ONLY);
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
@@ -153,6 +154,8 @@ interface ServeFlags {
   readonly corsOrigin?: readonly string[];
   readonly banAfter?: number;
   readonly banMinutes?: number;
+  readonly keyHeader?: readonly string[];
+  readonly reportOnly?: boolean;
   readonly webhook?: string;
   readonly webhookSecretFile?: string;
   readonly existing?: boolean;
@@ -177,6 +180,11 @@ function addServeOptions(command: Command): Command {
     .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
     .option("--ban-after <rejections>", BAN_AFTER_HELP, readNumberBetween(1, MAX_REJECTIONS))
     .option("--ban-minutes <minutes>", BAN_MINUTES_HELP, readNumberBetween(1, MAX_BAN_MINUTES))
+    .option("--key-header <name...>", KEY_HEADER_HELP, readKeyHeader)
+    .option(
+      "--report-only",
+      "report what the limits would reject or ban, in the log and the metrics, but serve it",
+    )
     .option("--webhook <url>", "send every change of an order to this address, at least once")
     .option(
       "--webhook-secret-file <file>",
@@ -197,6 +205,8 @@ function toHandlerOptions({
   corsOrigin,
   banAfter = DEFAULT_BAN_POLICY.maxRejections,
   banMinutes = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS,
+  keyHeader,
+  reportOnly,
 }: ServeFlags) {
   return {
     basePath,
@@ -204,6 +214,8 @@ function toHandlerOptions({
     docsUrl,
     ...(corsOrigin === undefined ? {} : { corsOrigins: corsOrigin }),
     banPolicy: { maxRejections: banAfter, durationMs: banMinutes * MINUTE_MS },
+    ...(keyHeader === undefined ? {} : { keys: { headers: keyHeader } }),
+    ...(reportOnly === undefined ? {} : { enforce: !reportOnly }),
   } satisfies Partial<HandlerOptions>;
 }
 
@@ -253,6 +265,17 @@ function readPlatformHost(text: string, previous: readonly string[] = []): reado
 function readBasePath(text: string): string {
   const problem = findBasePathProblem(text);
   return problem === undefined ? text : invalid(problem);
+}
+
+const REPORT_ONLY =
+  "Limits and bans are only reported (--report-only): no request with a valid key is rejected.";
+
+const KEY_HEADER_HELP = "also read keys from this header, such as x-api-key (repeatable)";
+
+function readKeyHeader(text: string, previous: readonly string[] = []): readonly string[] {
+  const name = text.toLowerCase();
+  const problem = findKeyHeaderProblem(name);
+  return problem === undefined ? [...previous, name] : invalid(problem);
 }
 
 function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {

@@ -43,6 +43,8 @@ export interface AllOptions extends Required<ContractOptions> {
 export interface UnboundedCase extends Pick<ContractCase, "name" | "needs"> {
   /** The case is skipped for a store without an outbox. */
   readonly needsOutbox?: true;
+  /** The case is skipped for a store without `importedKeys`. */
+  readonly needsImportedKeys?: true;
   check(store: Store, options: AllOptions): Promise<void>;
 }
 
@@ -71,13 +73,15 @@ const MAX_CASE_MS = 120_000;
 const MAX_MESSAGE_CHARS = 2_000;
 
 /** The same case, which always ends, closes what it opens, and whose message a person can read. */
-export function bounded({ name, needs, needsOutbox, check }: UnboundedCase): ContractCase {
+export function bounded({ name, needs, needsOutbox, needsImportedKeys, check }: UnboundedCase): ContractCase {
   return {
     name,
     ...(needs === undefined ? {} : { needs }),
     async check(store, options = {}) {
       if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
       if (needsOutbox && store.outbox === undefined) return "the store has no outbox";
+      if (needsImportedKeys && store.accounts.importedKeys === undefined)
+        return "the store has no imported keys";
       const opened = new Set<Store>();
       const openAnother = async () => {
         const another = (await options.openAnother?.()) ?? assert.fail();

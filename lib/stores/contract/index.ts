@@ -21,6 +21,7 @@ import { banCases } from "./ban-cases.ts";
 import { bounded, type ContractCase, collect, findOrder, type UnboundedCase } from "./contract-case.ts";
 import { damageCases } from "./damage-cases.ts";
 import { historyCases } from "./history-cases.ts";
+import { importedKeyCases } from "./imported-key-cases.ts";
 import { instanceCases } from "./instance-cases.ts";
 import { operationCases } from "./operation-cases.ts";
 import { orderCases } from "./order-cases.ts";
@@ -41,6 +42,7 @@ const cases: readonly UnboundedCase[] = [
   ...planCases,
   ...operationCases,
   ...instanceCases,
+  ...importedKeyCases,
   ...historyCases,
   ...outboxCases,
   ...damageCases,

@@ -5,6 +5,7 @@ import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
 import { type Environment, isAccountId } from "../../accounts/api-key.ts";
 import { createTurns } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
+import { keyOfAnother } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
 import {
   activeKeys,
@@ -103,6 +104,35 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
   }
 
   return {
+    importedKeys: {
+      async record(hash, accountId) {
+        const signal = callTimeout();
+        await table.add(SOME_IMPORTED, SOME_IMPORTED, signal);
+        const key = importedKeyOf(hash);
+        const { done, before } = await table.add({ ...key, account: { S: accountId } }, key, signal);
+        const owner = stringOf(before?.["account"]);
+        if (done || owner === accountId) return;
+        if ((await find(owner))?.keys.some((known) => known.hash === hash)) throw keyOfAnother();
+        const replaced = await table.update(
+          key,
+          {
+            set: ["#account = :account"],
+            conditions: ["#account = :owner"],
+            values: { ":account": { S: accountId }, ":owner": { S: owner } },
+          },
+          signal,
+        );
+        if (!replaced.done) throw keyOfAnother();
+      },
+
+      exist: async () => (await table.get(SOME_IMPORTED, callTimeout())) !== undefined,
+
+      async findAccount(hash) {
+        const item = await table.get(importedKeyOf(hash), callTimeout());
+        return item && stringOf(item["account"]);
+      },
+    },
+
     async recordEnvironment(environment) {
       const layout = numberValue(LAYOUT_VERSION);
       const item = { ...SETTINGS_KEY, environment: { S: environment }, layout };
@@ -164,6 +194,8 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       // In this order: the admission item decides about requests, and its details have no effect without it.
       await table.delete(primaryKeyOf(id), signal);
       await table.delete(primaryKeyOf(detailsIdOf(id)), signal);
+      if (await table.get(SOME_IMPORTED, signal))
+        for (const { hash } of settingsOf(items).keys) await table.delete(importedKeyOf(hash), signal);
       return { ok: true, account: settingsOf(items) };
     },
 
@@ -190,6 +222,14 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
 
     ...createAdmission(admissionTable),
   };
+}
+
+/** The item that says that keys have been imported. */
+const SOME_IMPORTED = primaryKeyOf("/imported-keys");
+
+/** The key of the item of an imported key, which has the identifier of its `account`. */
+function importedKeyOf(hash: string): Item {
+  return primaryKeyOf(`/imported-keys/${hash}`);
 }
 
 function primaryKeyOf(id: string): Item {

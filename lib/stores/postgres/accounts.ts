@@ -1,7 +1,7 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, eachAccount, toAccountRow, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccountRow, toAccounts } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
 import type { Database, Statement, Work } from "./database.ts";
 
@@ -35,7 +35,35 @@ export function createAccountStore(database: Database): AccountStore {
     return change(work);
   };
 
+  const ownerOf = (hash: string): Statement => ({
+    text: `SELECT account FROM ${schema}.api_keys WHERE hash = $1`,
+    values: [hash],
+  });
+
   return {
+    importedKeys: {
+      async record(hash, accountId) {
+        const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('imported_keys', 'true') ON CONFLICT DO NOTHING`;
+        const isFree = await change<boolean>({
+          durable: true,
+          first: [ownerOf(hash)],
+          decide([rows = []]) {
+            const [owner] = rows;
+            const free = owner === undefined || owner[0] === accountId;
+            return { writes: free ? [{ text: insert, values: [] }] : [], result: () => free };
+          },
+        });
+        if (!isFree) throw keyOfAnother();
+      },
+
+      async exist() {
+        const text = `SELECT 1 FROM ${schema}.settings WHERE name = 'imported_keys'`;
+        return (await read({ text, values: [] })).length > 0;
+      },
+
+      findAccount: async (hash) => (await read(ownerOf(hash)))[0]?.[0] as string | undefined,
+    },
+
     async recordEnvironment(environment) {
       const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('environment', $1) ON CONFLICT DO NOTHING RETURNING name`;
       const select = { text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`, values: [] };

@@ -15,6 +15,12 @@ export function createAccountStore(
 ): AccountStore {
   const { read, write } = database;
   return {
+    importedKeys: {
+      record: (hash, accountId) => write("durable", ({ accounts }) => accounts.recordImport(hash, accountId)),
+      exist: () => read(({ accounts }) => accounts.hasImports()),
+      findAccount: (hash) => read(({ accounts }) => accounts.ownerOf(hash)),
+    },
+
     recordEnvironment: (environment) =>
       write("durable", ({ accounts }) => accounts.recordEnvironment(environment)),
     create: (settings) => write("durable", ({ accounts }) => accounts.create(settings)),
@@ -39,6 +45,12 @@ export function accountQueries(db: DatabaseSync) {
     "INSERT INTO settings (name, value) VALUES ('environment', ?) ON CONFLICT DO NOTHING",
   );
   const selectEnvironment = db.prepare("SELECT value FROM settings WHERE name = 'environment'");
+  const insertImport = prepareWrite(
+    db,
+    "INSERT INTO settings (name, value) VALUES ('imported_keys', 'true') ON CONFLICT DO NOTHING",
+  );
+  const selectImport = db.prepare("SELECT 1 FROM settings WHERE name = 'imported_keys'");
+  const selectOwner = db.prepare("SELECT account FROM api_keys WHERE hash = ?");
   const insertAccount = prepareWrite(
     db,
     "INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -77,6 +89,8 @@ export function accountQueries(db: DatabaseSync) {
   );
   for (const statement of [selectAccount, selectPage]) statement.setReturnArrays(true);
 
+  const ownerOf = (hash: string) =>
+    (selectOwner.get(hash) as { readonly account: string } | undefined)?.account;
   const find = (id: string) => toAccounts(selectAccount.all(id) as unknown as AccountRow[])[0];
 
   function saveSettings({ id, plan, customLimits, keys }: AccountSettings): void {
@@ -106,6 +120,14 @@ export function accountQueries(db: DatabaseSync) {
 
   return {
     find,
+    ownerOf,
+    hasImports: () => selectImport.get() !== undefined,
+
+    recordImport(hash: string, accountId: string): void {
+      if ((ownerOf(hash) ?? accountId) !== accountId) throw keyOfAnother();
+      insertImport.run();
+    },
+
     page: (after: string, limit: number) =>
       toAccounts(selectPage.all(after, limit) as unknown as AccountRow[]),
 

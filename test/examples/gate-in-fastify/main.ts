@@ -1,7 +1,4 @@
-/**
- * The rules in a service with its own routes: Fastify handles HTTP, store-orders decides who may call and what an order
- * may do.
- */
+/** A service with its own routes: Fastify handles HTTP, store-orders decides who may call and what an order may do. */
 import Fastify, { type FastifyRequest } from "fastify";
 import {
   type Clock,
@@ -13,8 +10,8 @@ import {
   parseInt64,
   parseInt64Json,
 } from "store-orders";
+import { createGate } from "store-orders/http";
 import { createMemoryStore } from "store-orders/memory";
-import { accessControl } from "./access.ts";
 import { runDemo } from "./demo.ts";
 import { handleError, sendError } from "./errors.ts";
 
@@ -36,7 +33,12 @@ async function parseBody(_request: FastifyRequest, body: string): Promise<unknow
 app.addContentTypeParser("application/json", { parseAs: "string" }, parseBody);
 app.setErrorHandler(handleError);
 
-app.addHook("onRequest", accessControl(store.accounts, clock));
+const gate = createGate({ store, clock });
+app.addHook("onRequest", async (request, reply) => {
+  const access = await gate(request, { address: request.ip });
+  reply.headers(access.ok ? access.headers : access.response.headers);
+  if (!access.ok) return reply.code(access.response.status).send(access.response.body);
+});
 
 app.post<{ Params: { pet: string }; Body: NewOrder }>("/pets/:pet/orders", async (request, reply) => {
   const petId = parseInt64(request.params.pet);

@@ -1,0 +1,98 @@
+import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
+import type { Instant } from "../core/time.ts";
+import { digestKey, isAccountId, type ParsedKey } from "./api-key.ts";
+
+/**
+ * The accounts of keys that another system has issued, by their hashes: such a key does not contain its account. What it
+ * returns only says where to look; the account decides about every request. Each method rejects with
+ * `StoreUnavailableError` if the store cannot be reached.
+ */
+export interface ImportedKeys {
+  /**
+   * Records the account of a key, durably, before the account gets the key. Rejects with `InvalidInputError` if another
+   * account has it, where the store can tell.
+   */
+  record(hash: string, accountId: string): Promise<void>;
+  /** True once a key has been recorded, also if it is gone. */
+  exist(): Promise<boolean>;
+  /** The account of a key, with one read. `undefined` if none was recorded. */
+  findAccount(hash: string): Promise<string | undefined>;
+}
+
+/** Returns the account of a key, of which `hash` is the SHA-256 in hexadecimal; `undefined` if it is not valid. */
+export type FindAccount = (hash: string, key: string) => string | undefined | Promise<string | undefined>;
+
+/** Finds the accounts of keys that this package has not issued. */
+interface KeyOwners {
+  /** `undefined` if the key is not valid, or may not be looked up: `takeLookup` is asked about a key of an unknown caller. */
+  find(key: string, at: Instant, takeLookup: () => boolean): Promise<ParsedKey | undefined>;
+  /** Forgets that a key was valid. */
+  forget(hash: string): void;
+}
+
+/** The largest number of keys whose accounts are kept in memory. */
+const MAX_OWNERS = 10_000;
+
+/** The pause before the store is asked again whether any key was imported. */
+const NONE_IMPORTED_MS = 5_000;
+
+/** A key with the beginning of ours is mistyped, and is not looked up. */
+const OWN_BEGINNING = /^so_(?:test|live)_/;
+
+/**
+ * Creates the search over the keys that a store has imported, or over those of the embedder's own function, which is
+ * called for each request. The account of an imported key is read once.
+ */
+export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: FindAccount): KeyOwners {
+  /** The accounts of valid keys by hash, in the order in which they were found. */
+  const owners = new Map<string, string>();
+  let someImported = false;
+  let noneImportedAt = Infinity;
+
+  async function hasImported(keys: ImportedKeys, at: Instant): Promise<boolean> {
+    if (someImported || (at >= noneImportedAt && at < noneImportedAt + NONE_IMPORTED_MS)) return someImported;
+    someImported = await keys.exist();
+    noneImportedAt = at;
+    return someImported;
+  }
+
+  /** Returns a function that finds the account of a key; `undefined` if there is none to find. */
+  async function findSource(at: Instant): Promise<FindAccount | undefined> {
+    if (accountOf !== undefined) return (hash, key) => callAccountOf(accountOf, hash, key);
+    if (imported === undefined || !(await hasImported(imported, at))) return undefined;
+    return async (hash) => owners.get(hash) ?? (await imported.findAccount(hash));
+  }
+
+  return {
+    async find(key, at, takeLookup) {
+      if (OWN_BEGINNING.test(key)) return undefined;
+      const findAccount = await findSource(at);
+      if (findAccount === undefined) return undefined;
+      const hash = await digestKey(key);
+      if (!owners.has(hash) && !takeLookup()) return undefined;
+      const accountId = await findAccount(hash, key);
+      if (accountId === undefined) return undefined;
+      const [oldest] = owners.keys();
+      if (owners.size >= MAX_OWNERS && oldest !== undefined) owners.delete(oldest);
+      owners.set(hash, accountId);
+      return { accountId, hash };
+    },
+
+    forget: (hash) => void owners.delete(hash),
+  };
+}
+
+/** Throws without the key if the function of the embedder fails: its message can contain it, and is logged. */
+async function callAccountOf(accountOf: FindAccount, hash: string, key: string): Promise<string | undefined> {
+  let found: unknown;
+  try {
+    found = await accountOf(hash, key);
+  } catch (error) {
+    if (isStoreUnavailable(error)) throw error;
+    throw new Error(`keys.accountOf failed: ${errorMessage(error).replaceAll(key, "…")}`);
+  }
+  if (found === undefined || found === null) return undefined;
+  if (typeof found !== "string" || !isAccountId(found))
+    throw new TypeError("keys.accountOf returned something else than the identifier of an account.");
+  return found;
+}

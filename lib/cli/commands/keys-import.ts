@@ -1,0 +1,163 @@
+import { createReadStream } from "node:fs";
+import type { Command } from "commander";
+import { parse } from "csv-parse/sync";
+import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
+import { createAccounts, type ImportedKey } from "../../accounts/accounts.ts";
+import { mapBounded } from "../../core/concurrency.ts";
+import { errorMessage, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { isDateTime } from "../../orders/order.ts";
+import { type CommandContext, withStore } from "../context.ts";
+import { EXIT, explainFileError } from "../errors.ts";
+import { createProgress, printResult } from "../output.ts";
+import { readEnvironment } from "../settings.ts";
+
+/** `keys import`: the keys of another system, by their hashes. */
+export function addKeysImport(group: Command, context: CommandContext): void {
+  const { clock, env, flags, terminal } = context;
+  group
+    .command("import")
+    .description(
+      "Adds keys of another system by their SHA-256, so that callers keep the keys that they have.",
+    )
+    .argument("<file>", "the file, or - for standard input: CSV, lines of JSON, or a JSON array")
+    .addHelpText("after", HELP)
+    .action(async (file: string) => {
+      const rows = readRows(await readText(file, terminal.input), file);
+      await withStore(context, async ({ store }) => {
+        const accounts = createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
+        const counts = { imported: 0, unchanged: 0, expired: 0, rejected: 0 };
+        const progress = await createProgress(terminal, {
+          format: "{imported} imported, {unchanged} unchanged, {expired} expired, {rejected} rejected",
+          size: rows.length,
+          initial: counts,
+        });
+
+        async function importRow({ row }: Row): Promise<keyof typeof counts | AccountFailure | Error> {
+          try {
+            const { account: id, ...key } = toKey(row);
+            const before = await store.accounts.find(id);
+            if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
+            if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
+            const result: ImportedKey | AccountFailure = await accounts.importKey(id, key);
+            return result.ok ? "imported" : result;
+          } catch (error) {
+            if (isInvalidInput(error)) return error;
+            throw error;
+          }
+        }
+
+        await mapBounded(rows, PARALLEL_KEYS, async (row) => {
+          const outcome = await importRow(row);
+          if (typeof outcome !== "string") {
+            const account = String(row.row["account"]).slice(0, MAX_SHOWN_CHARS);
+            const reason = outcome instanceof Error ? outcome.message : explainAccountError(outcome);
+            const message = outcome instanceof Error ? reason : `${account}: ${reason}`;
+            const line = row.line;
+            progress.log(
+              flags.json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`,
+            );
+          }
+          counts[typeof outcome === "string" ? outcome : "rejected"] += 1;
+          progress.update(
+            counts,
+            Object.values(counts).reduce((sum, count) => sum + count),
+          );
+        }).finally(() => progress.stop());
+        await printResult(context, counts);
+        if (counts.rejected > 0) context.exit(EXIT.failed);
+      });
+    });
+}
+
+const HELP = `
+The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
+and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
+since stays revoked. A row that is not imported is printed with the reason, and the exit status is 1.
+
+Examples:
+  $ store-orders keys import keys.csv
+  $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -
+  $ printf %s "$KEY" | sha256sum`;
+
+const COLUMNS = ["hash", "account", "name", "expires"];
+const PARALLEL_KEYS = 8;
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const MAX_SHOWN_CHARS = 40;
+
+interface Row {
+  /** The line of the file, or the number of the element of an array. */
+  readonly line: number;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+/** The key of a row. Throws `InvalidInputError` without repeating a value, which can be a key instead of its hash. */
+function toKey(row: Row["row"]) {
+  const { hash, account, name, expires } = row;
+  const unknown = Object.keys(row).find((column) => !COLUMNS.includes(column));
+  if (unknown !== undefined) throw invalidInput("a column", `Name the columns ${COLUMNS.join(", ")}.`);
+  if (typeof account !== "string" || account === "") throw invalidInput("account", "Give the account's ID.");
+  const isExpiring = expires !== undefined && expires !== null && expires !== "";
+  if (isExpiring && !(typeof expires === "string" && isDateTime(expires)))
+    throw invalidInput("expires", "Give an RFC 3339 date-time with an offset, such as 2027-01-01T00:00:00Z.");
+  return {
+    ...{ account, hash: typeof hash === "string" ? hash.toLowerCase() : "" },
+    ...(isExpiring && { expiresAt: Date.parse(expires as string) }),
+    ...(name !== undefined && name !== null && name !== "" && { name: name as string }),
+  };
+}
+
+async function readText(file: string, input: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of file === "-" ? input : createReadStream(file)) {
+      size += chunk.length;
+      if (size > MAX_FILE_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw invalidInput(file, explainFileError(error, "read"));
+  }
+  if (size > MAX_FILE_BYTES) throw invalidInput(file, "The file is larger than 64 MiB. Split it.");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw invalidInput(file, "The file is not UTF-8. Convert it, for example with iconv.");
+  }
+}
+
+/** The rows of CSV, of lines of JSON, or of a JSON array. */
+function readRows(text: string, file: string): readonly Row[] {
+  const first = text.trimStart()[0];
+  const problem = (line: number, reason: string) =>
+    invalidInput(file, `Line ${line} cannot be read: ${reason}.`);
+  if (first === "[") {
+    const rows: unknown[] = parseJson(text, () => problem(1, "the array is not valid JSON"));
+    return rows.map((row, index) => ({ line: index + 1, row: Object(row) }));
+  }
+  if (first === "{")
+    return text.split("\n").flatMap((json, index) => {
+      const line = index + 1;
+      if (json.trim() === "") return [];
+      return [{ line, row: Object(parseJson(json, () => problem(line, "it is not valid JSON"))) }];
+    });
+  try {
+    const rows = parse(text, { columns: true, info: true, bom: true, trim: true, skip_empty_lines: true });
+    return (rows as { record: Row["row"]; info: { lines: number } }[]).map(({ record: row, info }) => ({
+      line: info.lines,
+      row,
+    }));
+  } catch (error) {
+    // The rest of the message can repeat what the file has.
+    const [reason = ""] = errorMessage(error).split(/[:.]/);
+    throw problem(Number(Object(error).lines ?? 1), reason);
+  }
+}
+
+function parseJson<T>(text: string, problem: () => Error): T {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw problem();
+  }
+}

@@ -1,0 +1,84 @@
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { Caller, Rejection } from "../accounts/admission.ts";
+import { InvalidInputError } from "../core/errors.ts";
+import { type Clock, systemClock, wholeClock } from "../core/time.ts";
+import { type AccessOptions, createAccessControl } from "./access.ts";
+import { findKeySourceIssues } from "./options.ts";
+import {
+  createResponse,
+  failureReply,
+  type HeaderFields,
+  type RequestHead,
+  rateLimitHeaders,
+} from "./response.ts";
+
+/** Options of a gate. They mean the same as those of `createHandler`. */
+export interface GateOptions extends AccessOptions {
+  readonly store: { readonly accounts: AccountStore };
+  readonly clock?: Clock;
+}
+
+/** A request as a framework has it: a `Request`, or one of Node with its `headers`. */
+export interface GatedRequest {
+  readonly headers: RequestHead["headers"] | Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The decision about a request: add the headers to your response, or send the one that is given. */
+export type GateAccess =
+  | {
+      readonly ok: true;
+      readonly caller: Caller;
+      readonly headers: HeaderFields;
+      /** Why the request would have been rejected, if `enforce` were not off. */
+      readonly wouldReject?: Rejection["code"];
+    }
+  | {
+      readonly ok: false;
+      /** The status is 401, 429, 500 or 503. The body is JSON. */
+      readonly response: { readonly status: number; readonly headers: HeaderFields; readonly body: string };
+      /** The error behind a 500 or 503. Do not show it to clients. */
+      readonly error?: unknown;
+    };
+
+/** Authenticates, limits and bans the caller of a request. Never rejects. */
+export type Gate = (
+  request: GatedRequest,
+  context?: { readonly address?: string | undefined },
+) => Promise<GateAccess>;
+
+/**
+ * Creates a gate for routes of your own, with the decisions of `createHandler`: both count in the same accounts. Throws
+ * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
+ */
+export function createGate(options: GateOptions): Gate {
+  const issues = findKeySourceIssues(Object(options.keys));
+  if (issues.length > 0) throw new InvalidInputError(issues);
+  const clock = wholeClock(options.clock ?? systemClock);
+  const accessControl = createAccessControl(options, options.store.accounts, clock);
+
+  return async ({ headers }, { address = "unknown" } = {}) => {
+    const requestId = crypto.randomUUID();
+    const reject = (result: Parameters<typeof createResponse>[0], failure = {}): GateAccess => {
+      const response = createResponse(result, requestId, false);
+      return { ok: false, response: { ...response, body: `${response.body}` }, ...failure };
+    };
+    try {
+      const access = await accessControl.admit(readable(headers), address);
+      if (!access.ok) return reject(access);
+      const { caller, quota, wouldReject } = access;
+      const fields = { "x-request-id": requestId, ...rateLimitHeaders(quota) };
+      return { ok: true, caller, headers: fields, ...(wouldReject && { wouldReject }) };
+    } catch (error) {
+      return reject(
+        { quota: accessControl.unusedQuota(systemClock()), reply: failureReply(error) },
+        { error },
+      );
+    }
+  };
+}
+
+function readable(headers: GatedRequest["headers"]): RequestHead["headers"] {
+  if (typeof headers.get === "function") return headers as RequestHead["headers"];
+  const fields = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
+  return { get: (name) => (fields[name] === undefined ? null : `${fields[name]}`) };
+}

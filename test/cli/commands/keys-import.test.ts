@@ -1,0 +1,112 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
+import { createCommandLine } from "../../support/command-line.ts";
+
+const cli = createCommandLine({ shareProcess: true });
+afterAll(() => cli[Symbol.dispose]());
+
+let databases = 0;
+
+/** A database with the accounts `c1` and `c2`, and what imports keys into it. */
+async function open() {
+  const database = ["--database", `${++databases}.db`];
+  for (const id of ["c1", "c2"]) await cli.run(["accounts", "create", id, "--plan", "free", ...database]);
+  const run = (args: string[], input = "") => cli.run([...args, ...database], { input });
+  return {
+    run,
+    importKeys: (input: string) => run(["keys", "import", "-", "--json"], input),
+    list: () => cli.json<{ account: string; name: string; expires: string }[]>("keys", "list", ...database),
+  };
+}
+
+const NAMES = ["sk_live_one", "sk_live_two", "sk_live_three"] as const;
+const [ONE, TWO, THREE] = NAMES.map(hashKey) as [string, string, string];
+const counts = (imported: number, unchanged = 0, expired = 0, rejected = 0) =>
+  `${JSON.stringify({ imported, unchanged, expired, rejected })}\n`;
+
+describe("keys are imported from", () => {
+  const rows = [
+    { hash: ONE, account: "c1", name: 'till, "two"', expires: "2099-01-01T00:00:00Z" },
+    { hash: TWO.toUpperCase(), account: "c2" },
+  ];
+  test.each([
+    ["lines of JSON", rows.map((row) => JSON.stringify(row)).join("\n")],
+    ["a JSON array", JSON.stringify(rows, null, 2)],
+    [
+      "CSV, with a byte order mark, quotes and other line ends",
+      `\ufeffhash,account,name,expires\r\n${ONE},c1,"till, ""two""",2099-01-01T00:00:00Z\r\n${TWO.toUpperCase()},c2,,\r\n`,
+    ],
+  ])("%s, and importing them again changes nothing", async (_name, text) => {
+    const { importKeys, list } = await open();
+    expect(await importKeys(text)).toMatchObject({ status: 0, stdout: counts(2), stderr: "" });
+    expect(await importKeys(text)).toMatchObject({ status: 0, stdout: counts(0, 2), stderr: "" });
+    expect(await list()).toMatchObject([
+      { account: "c1", name: 'till, "two"', expires: "2099-01-01T00:00:00.000Z" },
+      { account: "c2", name: null, expires: null },
+    ]);
+  });
+
+  test("a file", async () => {
+    const { run } = await open();
+    await writeFile(join(cli.directory, "keys.csv"), `account,hash\nc1,${ONE}\n`);
+    expect((await run(["keys", "import", "keys.csv"])).stdout).toMatch(/^imported\s+1$/m);
+  });
+});
+
+test("a row that is not valid is reported with its line, never with its values, and all others are imported", async () => {
+  const { importKeys } = await open();
+  const rows: [string, string][] = [
+    [`${ONE},c1,,`, ""],
+    ["sk_live_one,c1,,", "hash: Give the SHA-256"],
+    [`${TWO},nobody,,`, "nobody: There is no account"],
+    [`${ONE},c2,,`, "hash: Another account has"],
+    [`${TWO},c2,,tomorrow`, "expires: Give an RFC 3339"],
+    [`${TWO},c2,,2020-01-01T00:00:00Z`, ""],
+    [`${TWO},,,`, "account: Give the account's ID"],
+    [`${TWO},c2,so_test_demo_${"0".repeat(38)},`, "name: Use 1 to 64 characters"],
+  ];
+  const text = `hash,account,name,expires\n${rows.map(([row]) => row).join("\n")}\n`;
+  // One after another, so that the first row is imported before the fourth.
+  await importKeys(text.split("\n").slice(0, 2).join("\n"));
+  const { status, stdout, stderr } = await importKeys(text);
+  expect([status, stdout]).toEqual([1, counts(0, 1, 1, 6)]);
+  const reported = stderr
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .sort((a, b) => a.line - b.line);
+  const expected = rows.flatMap(([, message], index) =>
+    message === "" ? [] : [{ code: "rejected", line: index + 2, message: expect.stringContaining(message) }],
+  );
+  expect(reported).toEqual(expected);
+  expect(stderr).not.toContain("sk_live_one");
+});
+
+test.each([
+  ["hash;account\nx;c1", "a column: Name the columns hash, account, name, expires."],
+  ["a,b\n1,2,3", "Line 2 cannot be read: Invalid Record Length."],
+  ['{"hash":', "Line 1 cannot be read: it is not valid JSON."],
+  ["[{]", "Line 1 cannot be read: the array is not valid JSON."],
+  ['["sk_live_one"]', "a column: Name the columns"],
+])("%j says what is wrong", async (text, message) => {
+  const { importKeys } = await open();
+  const { status, stderr } = await importKeys(text);
+  expect(status).not.toBe(0);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain("sk_live_one");
+});
+
+test("an imported key is found, revoked and unbanned by itself, alone or within other text", async () => {
+  const { importKeys, run } = await open();
+  await importKeys(JSON.stringify([{ hash: THREE, account: "c2", name: "scanner" }]));
+  for (const text of [NAMES[2], `x-api-key: ${NAMES[2]}\n`, `{"key":"${NAMES[2]}"}`]) {
+    const { stdout } = await run(["keys", "find", "-", "--json"], text);
+    expect(JSON.parse(stdout), text).toMatchObject({ account: "c2", name: "scanner" });
+  }
+  expect((await run(["keys", "find", "-"], "sk_live_four")).stderr).toContain(
+    "Pass exactly one whole API key",
+  );
+  expect((await run(["keys", "revoke", "--key", "-", "--json"], NAMES[2])).stdout).toContain('"revoked"');
+});

@@ -1,0 +1,223 @@
+import { describe, expect, test } from "vitest";
+import type { AccountStore } from "../../lib/accounts/account-store.ts";
+import { hashKey } from "../../lib/accounts/hash-key.ts";
+import type { HandlerOptions, KeySource } from "../../lib/http/options.ts";
+import { accessLine } from "../../lib/http/request-event.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
+
+const KEY = "sk_live_11c9xkqTz0";
+const ORDERS = "/v1/store/orders";
+/** Replaces the key of the fixture. */
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+/** A store that counts the calls which a key causes. */
+function countingStore() {
+  const store = createMemoryStore();
+  const calls: string[] = [];
+  const counted = <T extends object>(methods: T): T =>
+    Object.fromEntries(
+      Object.entries(methods).map(([name, method]) => [
+        name,
+        typeof method !== "function"
+          ? method && counted(method)
+          : (...args: unknown[]) => {
+              calls.push(name);
+              return method(...args);
+            },
+      ]),
+    ) as T;
+  return { store: { ...store, accounts: counted<AccountStore>(store.accounts) }, calls };
+}
+
+async function open(options: Partial<HandlerOptions> = {}, imported = true) {
+  const { store, calls } = countingStore();
+  const fixture = await createHandlerFixture({ ...options, store });
+  if (imported) await fixture.accounts.importKey("shop", { hash: hashKey(KEY), name: "checkout" });
+  calls.length = 0;
+  return { ...fixture, calls };
+}
+
+describe("a key of another system", () => {
+  test("is admitted once it is imported, with its own name in the event, and counts like any other", async () => {
+    const { send, events } = await open();
+    const { status, headers } = await send("GET", ORDERS, bearer(KEY));
+    expect([status, headers.get("x-ratelimit-remaining")]).toEqual([200, "59"]);
+    expect(events).toMatchObject([{ accountId: "shop", plan: "free" }]);
+    expect((await send("GET", ORDERS)).headers.get("x-ratelimit-remaining")).toBe("58");
+  });
+
+  test.each<[string, Record<string, string>, number | string]>([
+    ["in the first header", { "x-api-key": KEY }, 200],
+    ["in the second header", { api_key: KEY }, 200],
+    ["in both, of which the first counts", { "x-api-key": "wrong", api_key: KEY }, "invalid_api_key"],
+    ["beside an empty header", { "x-api-key": "", api_key: KEY }, 200],
+    ["beside credentials for a proxy", { authorization: "Basic abc", "x-api-key": KEY }, 200],
+    ["beside a bearer key, which counts", { ...bearer("wrong"), "x-api-key": KEY }, "invalid_api_key"],
+    ["in a header that is not configured", { "x-other": KEY }, "missing_api_key"],
+  ])("is read %s", async (_name, headers, expected) => {
+    const { handler } = await open({ keys: { headers: ["x-api-key", "api_key"] } });
+    const response = await handler(new Request(`http://localhost${ORDERS}`, { headers }));
+    const answer = { status: response.status, headers: response.headers, text: await response.text() };
+    expect(expected === 200 ? answer.status : codeOf(answer)).toBe(expected);
+  });
+
+  test("costs one read more than one of ours, and none once its account is known", async () => {
+    const { send, key, calls } = await open();
+    for (const [presented, expected] of [
+      [key, ["admit"]],
+      [KEY, ["exist", "findAccount", "admit"]],
+      [KEY, ["admit"]],
+    ] as const) {
+      await send("GET", ORDERS, bearer(presented));
+      expect(calls.splice(0)).toEqual(expected);
+    }
+  });
+
+  test("is not looked up while none was imported, except once in five seconds", async () => {
+    const { send, calls, time, accounts } = await open({}, false);
+    for (const [seconds, expected] of [
+      [0, ["exist"]],
+      [0, []],
+      [4.9, []],
+      [5, ["exist"]],
+    ] as const) {
+      time.now = NOON + seconds * 1000;
+      expect(codeOf(await send("GET", ORDERS, bearer(KEY)))).toBe("invalid_api_key");
+      expect(calls.splice(0)).toEqual(expected);
+    }
+    await accounts.importKey("shop", { hash: hashKey(KEY) });
+    time.now += 5_000;
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+  });
+
+  test("that is made up costs one read each for 60 in a minute, then one in five seconds, and a valid one is admitted", async () => {
+    const { send, calls } = await open();
+    await send("GET", ORDERS, bearer(KEY));
+    calls.length = 0;
+    for (let guess = 0; guess < 100; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+    expect(calls.filter((name) => name === "findAccount")).toHaveLength(61);
+    expect(calls.filter((name) => name === "admit")).toHaveLength(0);
+    expect((await send("GET", ORDERS, bearer("sk_live_x"))).status).toBe(429);
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+  });
+
+  test("with the beginning of ours is mistyped, and costs no call", async () => {
+    const { send, key, calls } = await open();
+    expect(codeOf(await send("GET", ORDERS, bearer(`${key.slice(0, -1)}!`)))).toBe("invalid_api_key");
+    expect(calls).toEqual([]);
+  });
+
+  test("is refused from the request after its revocation on, and is no key of another account then", async () => {
+    const { send, accounts, store } = await open();
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    const { keys = [] } = (await store.accounts.find("shop")) ?? {};
+    const imported = keys.find(({ name }) => name === "checkout")?.id ?? "";
+    const rotated = await accounts.rotateKey(imported, { overlapMs: 1000 });
+    expect(rotated.ok && rotated.key).toMatch(/^so_test_shop_/);
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    await accounts.revokeKey(imported);
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(401);
+    // Imported again, it stays revoked.
+    await accounts.importKey("shop", { hash: hashKey(KEY) });
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(401);
+  });
+
+  test("moves to another account when its own is deleted", async () => {
+    const { send, accounts, events } = await open();
+    await send("GET", ORDERS, bearer(KEY));
+    await accounts.delete("shop");
+    await accounts.create("other", { plan: "pro" });
+    await accounts.importKey("other", { hash: hashKey(KEY) });
+    // The first request of a process that knew the old account is refused, and makes it look again.
+    await send("GET", ORDERS, bearer(KEY));
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    expect(events.at(-1)).toMatchObject({ accountId: "other", plan: "pro" });
+  });
+});
+
+describe("keys.accountOf", () => {
+  const openWith = async (accountOf: NonNullable<KeySource["accountOf"]>) => open({ keys: { accountOf } });
+
+  test("is called for each request with a key of another form, and decides whose it is; the store still admits", async () => {
+    const seen: string[][] = [];
+    const { send, calls, accounts, store } = await openWith(async (...args) => {
+      seen.push(args);
+      return args[1] === KEY ? "shop" : undefined;
+    });
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    expect(seen).toEqual([
+      [hashKey(KEY), KEY],
+      [hashKey(KEY), KEY],
+    ]);
+    expect(codeOf(await send("GET", ORDERS, bearer("made-up")))).toBe("invalid_api_key");
+    expect(calls).toEqual(["admit", "admit"]);
+    const { keys = [] } = (await store.accounts.find("shop")) ?? {};
+    await accounts.revokeKey(keys.find(({ name }) => name === "checkout")?.id ?? "");
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(401);
+  });
+
+  test("is not called for each of a flood, but for a key that was valid", async () => {
+    let calls = 0;
+    const { send } = await openWith((_hash, key) => {
+      calls++;
+      return key === KEY ? "shop" : undefined;
+    });
+    await send("GET", ORDERS, bearer(KEY));
+    for (let guess = 0; guess < 100; guess++) await send("GET", ORDERS, bearer(`guess-${guess}`));
+    expect(calls).toBe(62);
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["throws with the key in its message", () => expect.fail(`no such key: ${KEY}`)],
+    ["returns no identifier", () => "Shop 7"],
+    ["returns a number", () => 7],
+  ])("that %s is a 500, whose log line has no key", async (_name, accountOf) => {
+    const { send, events } = await openWith(accountOf as () => string);
+    const answer = await send("GET", ORDERS, bearer(KEY));
+    expect(codeOf(answer)).toBe("internal_error");
+    const line = accessLine(events[0] ?? expect.fail(), new Date(NOON));
+    expect(line).toContain("keys.accountOf");
+    expect(line + answer.text).not.toContain(KEY);
+  });
+});
+
+test("the document, its description and preflights know the headers", async () => {
+  const origin = "https://shop.example.com";
+  const { handler } = await open({ keys: { headers: ["x-api-key"] }, corsOrigins: [origin] });
+  const document = await (await handler(new Request("http://localhost/openapi.json"))).json();
+  expect(document).toMatchObject({
+    security: [{ apiKey: [] }, { "x-api-key": [] }],
+    components: { securitySchemes: { "x-api-key": { type: "apiKey", in: "header", name: "x-api-key" } } },
+    info: { description: expect.stringContaining("`x-api-key`") },
+  });
+  const headers = { origin, "access-control-request-method": "DELETE" };
+  const preflight = await handler(new Request(`http://localhost${ORDERS}/1`, { method: "OPTIONS", headers }));
+  expect(preflight.headers.get("access-control-allow-headers")).toContain("x-api-key");
+});
+
+test.each([
+  [{ headers: ["X-API-Key"] }, "keys.headers[0]: Give the name of a header in lower case"],
+  [{ headers: ["authorization"] }, "keys.headers[0]: The bearer key of this header is always read"],
+  [{ headers: ["x-api-key", "cookie"] }, "keys.headers[1]: This header has another meaning"],
+  [{ headers: ["x-forwarded-for"] }, "keys.headers[0]: This header has another meaning"],
+  [{ headers: "x-api-key" }, "keys.headers: Give a value of the type array"],
+  [{ accountOf: "shop" }, "keys.accountOf: Give a value of the type function"],
+  [{ header: ["x-api-key"] }, "keys.header: There is no option of this name"],
+])("%j is an error at the start", async (keys, message) => {
+  await expect(open({ keys: keys as KeySource })).rejects.toThrow(message);
+});
+
+test.each([
+  ["", "hash: Give the SHA-256"],
+  ["A".repeat(64), "hash: Give the SHA-256"],
+  [KEY, "hash: Give the SHA-256"],
+  [undefined, "hash: Give a string"],
+])("the hash %j is rejected, and its value is not repeated", async (hash, message) => {
+  const { accounts } = await open();
+  const imported = accounts.importKey("shop", { hash: hash as string });
+  await expect(imported).rejects.toThrow(message);
+  await expect(imported).rejects.not.toThrow(KEY);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { createMetrics } from "../../lib/metrics/metrics.ts";
+import { createHandlerFixture } from "./fixture.ts";
+
+const ORDERS = "/v1/store/orders";
+
+test("what would be rejected is performed, reported and not counted; what is within the limit counts as always", async () => {
+  const { send, events, store } = await createHandlerFixture({ enforce: false });
+  for (let call = 0; call < 60; call++) await send("GET", ORDERS);
+  expect(events.some(({ wouldReject }) => wouldReject !== undefined)).toBe(false);
+  const cancelled = await send("DELETE", `${ORDERS}/1`);
+  expect([cancelled.status, cancelled.headers.get("x-ratelimit-remaining")]).toEqual([204, "0"]);
+  expect(cancelled.headers.get("retry-after")).toBeNull();
+  for (let call = 0; call < 100; call++) expect((await send("GET", ORDERS)).status).toBe(200);
+  expect(events.filter(({ wouldReject }) => wouldReject === "rate_limit_exceeded")).toHaveLength(101);
+  const account = (await store.accounts.find("shop")) ?? expect.fail();
+  expect([account.usage.minute.count, account.rejections]).toEqual([60, {}]);
+});
+
+test("a key that is banned is served and reported, and a rejection while reporting bans nobody afterwards", async () => {
+  const store = (await createHandlerFixture()).store;
+  const enforced = await createHandlerFixture({ store, banPolicy: { maxRejections: 1, durationMs: 60_000 } });
+  for (let call = 0; call < 62; call++) await enforced.send("GET", ORDERS);
+  expect((await enforced.send("GET", ORDERS)).status).toBe(429);
+  const reporting = await createHandlerFixture({ store, enforce: false });
+  expect((await reporting.send("GET", ORDERS, { authorization: `Bearer ${enforced.key}` })).status).toBe(200);
+  expect(reporting.events).toMatchObject([{ status: 200, wouldReject: "api_key_banned" }]);
+  for (let call = 0; call < 30; call++) await reporting.send("GET", ORDERS);
+  const later = await createHandlerFixture({ store });
+  const { status, text } = await later.send("GET", ORDERS, { authorization: `Bearer ${reporting.key}` });
+  expect([status, JSON.parse(text).code]).toEqual([429, "rate_limit_exceeded"]);
+});
+
+test("a key that is not valid is still refused, and its flood limited", async () => {
+  const { send, events } = await createHandlerFixture({ enforce: false });
+  for (let call = 0; call < 61; call++) await send("GET", ORDERS, { authorization: "Bearer nobody" });
+  expect(events.map(({ status }) => status)).toEqual([...new Array<number>(60).fill(401), 429]);
+  expect(events.at(-1)).not.toHaveProperty("wouldReject");
+});
+
+test("the metrics count what would be rejected, by plan and reason", async () => {
+  const metrics = createMetrics();
+  const { send } = await createHandlerFixture({ enforce: false, onRequest: metrics.onRequest });
+  for (let call = 0; call < 63; call++) await send("GET", ORDERS);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('store_orders_would_reject_total{plan="free",reason="rate_limit_exceeded"} 3');
+  expect(text).toContain('store_orders_admissions_total{plan="free",outcome="admitted"} 63');
+});

@@ -36,7 +36,7 @@ export function wholeClock(clock: Clock): Clock {
 }
 
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** Exponential backoff with full jitter: a random time up to a bound, which doubles from `minMs` with each retry. */
 export function backoffMs(retries: number, minMs: number, maxMs: number, random = Math.random): number {

@@ -150,6 +150,17 @@ export function defineOperation<
   };
 }
 
+/**
+ * The errors of an event as `ownErrors` of an operation, each with the status 409:
+ * `ownErrors: conflictsOf(shop.errorsOf("cancel"))`, with a life cycle that `defineLifecycle` returns.
+ */
+export function conflictsOf<Code extends string>(
+  messages: Readonly<Record<Code, string>>,
+): Readonly<Record<Code, OwnError>> {
+  const errors = Object.entries<string>(messages).map(([code, message]) => [code, { status: 409, message }]);
+  return Object.fromEntries(errors);
+}
+
 /** A definition of which nothing is known: callers can be untyped. */
 type UntypedDefinition = Omit<CustomOperation, "handle"> & {
   readonly query?: Schema;

@@ -14,6 +14,7 @@ export type { HookErrorReporter } from "../core/hooks.ts";
 export type { OrderTransition, TransitionHook } from "../orders/transition-hook.ts";
 export type { CustomOperation } from "./custom-operations.ts";
 export {
+  conflictsOf,
   defineOperation,
   type OperationDefinition,
   type Schema,

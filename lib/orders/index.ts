@@ -19,6 +19,15 @@ export {
 } from "../core/errors.ts";
 export type { HookErrorReporter } from "../core/hooks.ts";
 export {
+  defineLifecycle,
+  type EventOf,
+  type Lifecycle,
+  type LifecycleResult,
+  type LifecycleRule,
+  type LifecycleTable,
+  type StatusOf,
+} from "../core/lifecycle.ts";
+export {
   type DeliveredChange,
   type DeliverOptions,
   type Delivery,

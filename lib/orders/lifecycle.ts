@@ -1,15 +1,23 @@
-import { type Failure, invalidInput } from "../core/errors.ts";
+import type { Failure } from "../core/errors.ts";
+import {
+  accepts,
+  applyRule,
+  assertOneOf,
+  codesOf,
+  defineLifecycle,
+  eventsOf,
+  explainRule,
+  isOneOf,
+  type Lifecycle,
+} from "../core/lifecycle.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
 
 const alreadyShipped = { error: "order_already_shipped" } as const;
 const alreadyCancelled = { error: "order_already_cancelled" } as const;
 
-/**
- * The order state machine: what each event does to an order with each status. `to` is the next status, `set` the field
- * of the record that changes, `error` the code if the event is not allowed. See lib/README.md#orders.
- */
-export const LIFECYCLE = {
+/** The rules of `LIFECYCLE`, for code that a page loads without the rest of it. */
+export const ORDER_RULES = {
   pending: {
     cancel: { to: "cancelled" },
     ship: { to: "shipped", set: "shipDate" },
@@ -25,21 +33,20 @@ export const LIFECYCLE = {
     ship: alreadyCancelled,
     fulfil: alreadyCancelled,
   },
-} as const satisfies Record<string, Record<string, Rule>>;
+} as const;
 
-type Rule<Status = string, Code = string> =
-  | { readonly error?: undefined; readonly to: Status; readonly set?: "shipDate" | "complete" }
-  | { readonly error: Code; readonly to?: undefined; readonly set?: undefined };
+/** The order state machine. `set` is the field of the record that an event changes. See lib/README.md#orders. */
+export const LIFECYCLE: Lifecycle<typeof ORDER_RULES> = /* @__PURE__ */ defineLifecycle(ORDER_RULES);
 
 /** The status of an order, stored beside the record. The API never returns it. */
-export type OrderStatus = keyof typeof LIFECYCLE;
+export type OrderStatus = keyof typeof ORDER_RULES;
 
 /** An event that can happen to an order. */
-export type OrderEvent = keyof (typeof LIFECYCLE)[OrderStatus];
+export type OrderEvent = keyof (typeof ORDER_RULES)[OrderStatus];
 
 /** The codes with which an event can fail. */
 export type TransitionErrorCode<E extends OrderEvent = OrderEvent> = Extract<
-  { [S in OrderStatus]: (typeof LIFECYCLE)[S][E] }[OrderStatus],
+  { [S in OrderStatus]: (typeof ORDER_RULES)[S][E] }[OrderStatus],
   { readonly error: string }
 >["error"];
 
@@ -62,39 +69,36 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
   | TransitionError<E>;
 
 /** Every status, in lifecycle order. */
-export const ORDER_STATUSES = /* @__PURE__ */ Object.keys(LIFECYCLE) as readonly OrderStatus[];
+export const ORDER_STATUSES: readonly OrderStatus[] = /* @__PURE__ */ Object.keys(
+  ORDER_RULES,
+) as OrderStatus[];
 
 /** Every event. */
-export const ORDER_EVENTS = /* @__PURE__ */ eventsOf("pending");
-
-function eventsOf(status: OrderStatus): readonly OrderEvent[] {
-  return Object.keys(LIFECYCLE[status]) as OrderEvent[];
-}
+export const ORDER_EVENTS: readonly OrderEvent[] = /* @__PURE__ */ eventsOf(ORDER_RULES) as OrderEvent[];
 
 /** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
 export function isOrderStatus(status: unknown): status is OrderStatus {
-  return (ORDER_STATUSES as readonly unknown[]).includes(status);
+  return isOneOf(ORDER_STATUSES, status);
 }
 
 /** True for an event of the lifecycle. */
 export function isOrderEvent(event: unknown): event is OrderEvent {
-  return (ORDER_EVENTS as readonly unknown[]).includes(event);
+  return isOneOf(ORDER_EVENTS, event);
 }
 
 /** True if an order with this status accepts the event. False for a status or an event that the lifecycle does not have. */
 export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
-  return isOrderStatus(status) && isOrderEvent(event) && "to" in LIFECYCLE[status][event];
+  return accepts(ORDER_RULES, status, event);
 }
 
 /** True for an event that sets a field of the record, false for one that changes the status only. */
 export function changesRecord(event: OrderEvent): boolean {
-  return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in LIFECYCLE[status][event]);
+  return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in ORDER_RULES[status][event]);
 }
 
 /** The codes with which an event can fail, each once. */
 export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly TransitionErrorCode<E>[] {
-  const rules: readonly Rule[] = ORDER_STATUSES.map((status) => LIFECYCLE[status][event]);
-  return [...new Set(rules.flatMap(({ error = [] }) => error))] as TransitionErrorCode<E>[];
+  return codesOf(ORDER_RULES, event) as TransitionErrorCode<E>[];
 }
 
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
@@ -118,18 +122,7 @@ export function sumByStatus(
 
 /** Throws `InvalidInputError`, which lists the events, unless the lifecycle has this one. */
 export function assertOrderEvent(event: OrderEvent): void {
-  lookUp(LIFECYCLE.pending, event, "event");
-}
-
-/** The value of a key. Throws `InvalidInputError`, which lists the keys, unless the table has it. */
-function lookUp<Table extends object, Key extends keyof Table>(
-  table: Table,
-  key: Key,
-  path: string,
-): Table[Key] {
-  const keys: readonly unknown[] = Object.keys(table);
-  if (!keys.includes(key)) throw invalidInput(path, `Use one of: ${keys.join(", ")}.`);
-  return table[key];
+  assertOneOf(ORDER_EVENTS, event, "event");
 }
 
 /** Applies an event to an order at an instant. Pure. Throws `InvalidInputError` if there is no such event or status. */
@@ -143,12 +136,9 @@ export function transition(
   event: OrderEvent,
   at: Instant,
 ): TransitionResult {
-  const { error, to, set }: Rule<OrderStatus, TransitionErrorCode> = lookUp(
-    lookUp(LIFECYCLE, status, "status"),
-    event,
-    "event",
-  );
-  if (error) return { ok: false, code: error, status, event };
+  const result = applyRule(ORDER_RULES, status, event);
+  if (!result.ok) return result as TransitionError;
+  const { to, set } = result as { readonly to: OrderStatus; readonly set?: "shipDate" | "complete" };
   const changed = set ? { ...record, [set]: set === "complete" || shipDateAt(at) } : record;
   return { ok: true, order: { record: changed, status: to } };
 }
@@ -160,8 +150,7 @@ function shipDateAt(at: Instant): string {
 
 /** Explains in one sentence why an event is not allowed. */
 export function explainTransitionError({ status, event }: TransitionError): string {
-  const allowed = ORDER_STATUSES.filter((candidate) => acceptsEvent(candidate, event));
-  return `The order is ${status}; only ${allowed.join(" or ")} orders accept '${event}'.`;
+  return explainRule(ORDER_RULES, [status], event);
 }
 
 /** Applies `transition` to an order from a database. Throws, with what to do, if no rule knows its status. */

@@ -1,7 +1,8 @@
 import { callHook, type HookErrorReporter } from "../core/hooks.ts";
+import type { LifecycleRule } from "../core/lifecycle.ts";
 import {
   acceptsEvent,
-  LIFECYCLE,
+  ORDER_RULES,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -69,6 +70,6 @@ export function statusBefore(event: OrderEvent): OrderStatus {
 
 /** The status to which an event leads. */
 export function statusAfter(event: OrderEvent): OrderStatus {
-  const rule: { readonly error?: string; readonly to?: OrderStatus } = LIFECYCLE[statusBefore(event)][event];
+  const rule: LifecycleRule<OrderStatus> = ORDER_RULES[statusBefore(event)][event];
   return rule.to as OrderStatus;
 }

@@ -21,7 +21,7 @@ function arrows(picture: string): ReadonlySet<string> {
 describe("pictures", () => {
   test("the life cycle of an order is that of the table", () => {
     const [picture = ""] = pictures("lib/README.md").filter((each) => each.startsWith("stateDiagram"));
-    const moves = Object.entries(LIFECYCLE).flatMap(([from, rules]) =>
+    const moves = Object.entries(LIFECYCLE.table).flatMap(([from, rules]) =>
       Object.entries(rules).flatMap(([event, rule]) => ("to" in rule ? [`${from} ${event} ${rule.to}`] : [])),
     );
     expect(arrows(picture)).toEqual(new Set(moves));

@@ -50,8 +50,8 @@ describe("rules", () => {
   }
 
   test("the state machine in lib/README.md matches the code", () => {
-    const events = Object.keys(LIFECYCLE.pending);
-    const expected = Object.entries(LIFECYCLE).map(([status, rules]) => [
+    const events = LIFECYCLE.events;
+    const expected = Object.entries(LIFECYCLE.table).map(([status, rules]) => [
       status,
       ...Object.values(rules).map((rule: { to?: string; error?: string }) => rule.to ?? rule.error),
     ]);

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { defineLifecycle } from "../../lib/core/lifecycle.ts";
 import type { CustomOperation } from "../../lib/http/custom-operations.ts";
+import { conflictsOf, defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -44,6 +46,33 @@ test("an invalid identifier is the 404 of the operation, wherever that is among 
   const errors = ["order_already_shipped", "order_not_found", "pet_not_found"] as const;
   const { send } = await createHandlerFixture({ operations: [{ ...readStatus, errors }], store });
   expect(codeOf(await send("GET", "/v1/store/orders/x/status"))).toBe("order_not_found");
+});
+
+test("the errors of a life cycle are those of an operation, each with 409 and its message", async () => {
+  const shop = defineLifecycle({
+    paid: { cancel: { to: "cancelled" } },
+    packed: { cancel: { error: "already_packed" } },
+    cancelled: {},
+  });
+  const errors = conflictsOf(shop.errorsOf("cancel"));
+  expect(Object.keys(errors)).toEqual(["already_packed", "cannot_cancel_cancelled"]);
+  const cancel = defineOperation({
+    ...{ ...statusDefinition, id: "cancelParcel", method: "DELETE", path: "/parcels/{status}" },
+    parameters: { status: { description: "Its status.", type: "string" } },
+    success: { status: 204, description: "Cancelled." },
+    ownErrors: errors,
+    async handle({ parameters: { status } }) {
+      if (!shop.isStatus(status)) return { error: "order_not_found" };
+      const result = shop.transition(status, "cancel");
+      return result.ok ? { status: 204 } : { error: result.code };
+    },
+  });
+  const { send } = await createHandlerFixture({ operations: [cancel], store });
+  expect(codeOf(await send("DELETE", "/v1/parcels/lost"))).toBe("order_not_found");
+  expect((await send("DELETE", "/v1/parcels/paid")).status).toBe(204);
+  const refused = await send("DELETE", "/v1/parcels/packed");
+  const message = "The order is packed; only paid orders accept 'cancel'.";
+  expect(JSON.parse(refused.text)).toEqual({ code: "already_packed", message, status: 409 });
 });
 
 test("a dot in the path of an operation is a dot, and nothing else", async () => {

@@ -59,8 +59,8 @@ test("the table has exactly the documented statuses and events, each of which is
   expect(ORDER_STATUSES).toEqual(Object.keys(cells));
   expect(ORDER_STATUSES.every(isOrderStatus)).toBe(true);
   for (const status of ORDER_STATUSES) {
-    expect(Object.keys(LIFECYCLE[status])).toEqual(Object.keys(cells[status]));
-    expect(Object.keys(LIFECYCLE[status])).toEqual(ORDER_EVENTS);
+    expect(Object.keys(LIFECYCLE.table[status])).toEqual(Object.keys(cells[status]));
+    expect(Object.keys(LIFECYCLE.table[status])).toEqual(ORDER_EVENTS);
   }
   for (const event of ORDER_EVENTS) {
     expect(isOrderEvent(event)).toBe(true);

@@ -52,7 +52,7 @@ export function cancelValues(cancels: ReadonlyMap<string, Task>): readonly unkno
 
 /** The statuses of orders that can be cancelled, and the one that they then have. */
 const CANCELLABLE = ORDER_STATUSES.filter((status) => acceptsEvent(status, "cancel"));
-const CANCELLED = LIFECYCLE.pending.cancel.to;
+const CANCELLED = LIFECYCLE.table.pending.cancel.to;
 
 /**
  * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction

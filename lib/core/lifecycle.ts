@@ -1,0 +1,170 @@
+/**
+ * A life cycle as data: a table of what each event does in each status. The types, the checks and the messages are
+ * derived from it.
+ */
+import { type Failure, invalidInput } from "./errors.ts";
+
+/**
+ * What an event does in a status: `to` is the next status, `error` the code if the event is not allowed. Any other field
+ * is the caller's own: a move returns it.
+ */
+export type LifecycleRule<Status extends string = string> =
+  | { readonly to: Status; readonly error?: undefined }
+  | { readonly error: string; readonly to?: undefined };
+
+/** The rules by status, then by event. An event that a status does not name fails with `cannot_<event>_<status>`. */
+export type LifecycleTable<Status extends string = string> = {
+  readonly [S in Status]: { readonly [event: string]: LifecycleRule<Status> };
+};
+
+type StatusIn<Table> = keyof Table & string;
+
+type EventIn<Table> = { [S in keyof Table]: keyof Table[S] }[keyof Table] & string;
+
+/** The rules of an event in all statuses. */
+type RuleOf<Table, Event extends string> = {
+  [S in StatusIn<Table>]: Event extends keyof Table[S]
+    ? Table[S][Event]
+    : { readonly error: `cannot_${Event}_${S}` };
+}[StatusIn<Table>];
+
+type CodeIn<Table, Event extends string> = Extract<RuleOf<Table, Event>, { readonly error: string }>["error"];
+
+/** A life cycle that `defineLifecycle` returns. Its functions are pure. */
+export interface Lifecycle<Table> {
+  readonly table: Table;
+  /** Every status, in the order of the table. */
+  readonly statuses: readonly StatusIn<Table>[];
+  /** Every event. */
+  readonly events: readonly EventIn<Table>[];
+  /** True for a status of the table. A database that somebody has edited can hold another one. */
+  isStatus(status: unknown): status is StatusIn<Table>;
+  /** True for an event of the table. */
+  isEvent(event: unknown): event is EventIn<Table>;
+  /** True if the status accepts the event. False for a status or an event that the table does not have. */
+  acceptsEvent(status: StatusIn<Table>, event: EventIn<Table>): boolean;
+  /** What an event does. Throws `InvalidInputError` if there is no such status or event. */
+  transition<Event extends EventIn<Table>>(
+    status: StatusIn<Table>,
+    event: Event,
+  ): LifecycleResult<Table, Event>;
+  /** The codes with which an event can fail, each with a sentence that says why. */
+  errorsOf<Event extends EventIn<Table>>(event: Event): Readonly<Record<CodeIn<Table, Event>, string>>;
+  /** Explains in one sentence why an event is not allowed. */
+  explain(failed: { readonly status: StatusIn<Table>; readonly event: EventIn<Table> }): string;
+}
+
+/** The result of an event: the rule of the table, whose `to` is the next status, or why nothing changes. */
+export type LifecycleResult<Table, Event extends string> =
+  | ({ readonly ok: true } & Extract<RuleOf<Table, Event>, { readonly to: string }>)
+  | (Failure<CodeIn<Table, Event>> & {
+      /** The status, which has not changed. */
+      readonly status: StatusIn<Table>;
+      readonly event: Event;
+    });
+
+/** The statuses of a life cycle: `StatusOf<typeof shop>`. */
+export type StatusOf<L> = L extends Lifecycle<infer Table> ? StatusIn<Table> : never;
+
+/** The events of a life cycle: `EventOf<typeof shop>`. */
+export type EventOf<L> = L extends Lifecycle<infer Table> ? EventIn<Table> : never;
+
+/**
+ * Defines a life cycle. Each status is a row of the table, also one in which nothing happens any more:
+ *
+ * ```ts
+ * const shop = defineLifecycle({
+ *   paid: { pack: { to: "packed" }, cancel: { to: "cancelled", refund: true } },
+ *   packed: { cancel: { error: "already_packed" } },
+ *   cancelled: {},
+ * });
+ * shop.transition("packed", "cancel"); // { ok: false, code: "already_packed", status: "packed", event: "cancel" }
+ * ```
+ *
+ * Throws `InvalidInputError` if a rule leads to a status that has no row.
+ */
+export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Table>>>(
+  table: Table,
+): Lifecycle<Table> {
+  const rows: LifecycleTable = table;
+  const statuses = Object.keys(rows);
+  const events = eventsOf(rows);
+  for (const status of statuses)
+    for (const event of events) {
+      const { error, to } = ruleOf(rows, status, event);
+      if (!error) assertOneOf(statuses, to, `${status}.${event}.to`);
+    }
+  const lifecycle: Lifecycle<LifecycleTable> = {
+    ...{ table: rows, statuses, events },
+    isStatus: (status) => isOneOf(statuses, status),
+    isEvent: (event) => isOneOf(events, event),
+    acceptsEvent: (status, event) => accepts(rows, status, event),
+    transition: (status, event) => applyRule(rows, status, event) as never,
+    errorsOf(event) {
+      assertOneOf(events, event, "event");
+      const statusesOf = (code: string) =>
+        statuses.filter((status) => ruleOf(rows, status, event).error === code);
+      const messages = codesOf(rows, event).map((code) => [code, explainRule(rows, statusesOf(code), event)]);
+      return Object.fromEntries(messages) as never;
+    },
+    explain: ({ status, event }) => explainRule(rows, [status], event),
+  };
+  return lifecycle as unknown as Lifecycle<Table>;
+}
+
+// The functions of a life cycle, each on its own: a page that uses one of them loads no other.
+
+/** Every event of a table. */
+export function eventsOf(table: LifecycleTable): readonly string[] {
+  return [...new Set(Object.values(table).flatMap(Object.keys))];
+}
+
+/** True for one of the names, which no other value equals. */
+export function isOneOf<Name extends string>(names: readonly Name[], name: unknown): name is Name {
+  return (names as readonly unknown[]).includes(name);
+}
+
+/** Throws `InvalidInputError`, which lists the names, unless this is one of them. */
+export function assertOneOf(names: readonly string[], name: unknown, path: string): void {
+  if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
+}
+
+/** The rule of an event in a status that the table has. */
+function ruleOf(table: LifecycleTable, status: string, event: string): LifecycleRule {
+  const row = table[status] as LifecycleTable[string];
+  return (Object.hasOwn(row, event) && row[event]) || { error: `cannot_${event}_${status}` };
+}
+
+/** True if the status accepts the event. */
+export function accepts(table: LifecycleTable, status: string, event: string): boolean {
+  return (
+    isOneOf(Object.keys(table), status) &&
+    isOneOf(eventsOf(table), event) &&
+    !ruleOf(table, status, event).error
+  );
+}
+
+/** What an event does in a status. Throws `InvalidInputError` if there is no such status or event. */
+export function applyRule(
+  table: LifecycleTable,
+  status: string,
+  event: string,
+): LifecycleResult<LifecycleTable, string> {
+  assertOneOf(Object.keys(table), status, "status");
+  assertOneOf(eventsOf(table), event, "event");
+  const rule = ruleOf(table, status, event);
+  if (rule.error) return { ok: false, code: rule.error, status, event };
+  return { ...(rule as LifecycleRule & { readonly to: string }), ok: true };
+}
+
+/** The codes with which an event can fail, each once. */
+export function codesOf(table: LifecycleTable, event: string): readonly string[] {
+  return [...new Set(Object.keys(table).flatMap((status) => ruleOf(table, status, event).error || []))];
+}
+
+/** Explains in one sentence why an event is not allowed in some statuses. */
+export function explainRule(table: LifecycleTable, found: readonly string[], event: string): string {
+  const accepting = Object.keys(table).filter((status) => accepts(table, status, event));
+  const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";
+  return `The order is ${found.join(" or ")}; ${which} orders accept '${event}'.`;
+}

@@ -23,6 +23,10 @@ const NO_TRANSACTION =
   "There is no transaction, and nothing was written. Begin one on this client with BEGIN, await each call, and end it with " +
   "COMMIT. Give a client, not a pool, whose queries use different connections.";
 
+const NO_CLIENT =
+  "Give the client of pg on which the transaction has begun. The transaction of a query builder is none: let the query " +
+  "builder use a client of your pool, and give that.";
+
 const FAIL = "SELECT pg_catalog.current_setting('store_orders.call_was_rejected')";
 
 /** The calls on each connection of a caller: at the same time, two would decide on the same rows. */
@@ -31,6 +35,7 @@ const calls = createTurns<PostgresConnection>();
 /** The database of a store, in a transaction that has begun on a connection of the caller. */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
+  if (typeof connection?.query !== "function") throw invalidInput("client", NO_CLIENT);
 
   function call<T>(
     task: (

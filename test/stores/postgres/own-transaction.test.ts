@@ -97,6 +97,20 @@ test("without a transaction every call is an error that says so, and writes noth
   expect((await store.orders.page({ limit: 10 })).orders).toEqual([pending(1n)]);
 });
 
+test.each([
+  ["that of Drizzle", { query: {}, execute() {} }],
+  ["that of Knex", Object.assign(() => {}, { client: {} })],
+  ["nothing", undefined],
+])("a transaction that is no client of pg is an error that says so: %s", (_, transaction) => {
+  const store = createPostgresStore({ pool: server.pool, schema: "builder" });
+  expect(() => store.orders.using(transaction as never)).toThrow(
+    expect.objectContaining({
+      code: "invalid_input",
+      message: expect.stringMatching(/^client: Give the client of pg/),
+    }),
+  );
+});
+
 test("nothing of the caller's session is set, and no statement is prepared in it", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "unset" });
   await store.check();

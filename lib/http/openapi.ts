@@ -20,6 +20,15 @@ export interface Server {
   readonly description?: string;
 }
 
+/** What a document says about whose API it is. Its version is that of the interface. */
+export interface OpenApiInfo {
+  /** @default Store Orders */
+  readonly title?: string;
+  /** CommonMark, before what the service says about keys, limits and errors. */
+  readonly description?: string;
+  readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string };
+}
+
 /** The server of the document, relative to it, so that it is right on every host and below every path. */
 const THIS_SERVER: Server = { url: `.${API_VERSION_PATH}`, description: "This server" };
 
@@ -29,12 +38,14 @@ export function openApiDocument({
   servers = [THIS_SERVER],
   plans,
   keyHeaders = [],
+  openapi,
 }: {
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];
   readonly plans?: PlanTable | undefined;
   /** The further headers in which callers may send their keys. */
   readonly keyHeaders?: readonly string[] | undefined;
+  readonly openapi?: OpenApiInfo | undefined;
 } = {}): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
@@ -54,9 +65,14 @@ export function openApiDocument({
     info: {
       title: "Store Orders",
       version: INTERFACE_VERSION,
-      summary: "List the orders of a store and cancel them.",
-      description: describeApi(operations, plans, keyHeaders),
-      license: { name: "MIT", identifier: "MIT" },
+      // Of the service as it is. Both may be wrong for somebody's own.
+      ...(openapi === undefined && { summary: "List the orders of a store and cancel them." }),
+      description: [openapi?.description ?? [], describeApi(operations, plans, keyHeaders)]
+        .flat()
+        .join("\n\n"),
+      ...(openapi === undefined && { license: { name: "MIT", identifier: "MIT" } }),
+      ...(openapi?.title && { title: openapi.title }),
+      ...(openapi?.contact && { contact: openapi.contact }),
     },
     servers,
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
@@ -185,7 +201,7 @@ const MAX_ADDRESSES = 20;
 
 /** Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. */
 export function createServedDocument(
-  described: Omit<Parameters<typeof openApiDocument>[0] & object, "servers">,
+  described: Omit<NonNullable<Parameters<typeof openApiDocument>[0]>, "servers">,
   configured: readonly Server[],
 ): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
   const create = (own: Server) => {

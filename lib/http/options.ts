@@ -10,7 +10,7 @@ import type { TransitionHook } from "../orders/transition-hook.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import type { CustomOperation } from "./custom-operations.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { Server } from "./openapi.ts";
+import type { OpenApiInfo, Server } from "./openapi.ts";
 import type { PetSource, ServiceOperation } from "./operations.ts";
 import type { ClientInfo, RequestEvent } from "./request-event.ts";
 import type { DocumentSource, PlainResponse, RequestHead } from "./response.ts";
@@ -47,6 +47,8 @@ export interface HandlerOptions {
   readonly operations?: readonly (ServiceOperation | CustomOperation)[];
   /** Servers for the OpenAPI document, in addition to this one. @default none */
   readonly servers?: readonly Server[];
+  /** Whose API the OpenAPI document describes: title, description, contact. @default Store Orders */
+  readonly openapi?: OpenApiInfo;
   /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
   readonly docsUrl?: string;
   /**
@@ -120,6 +122,7 @@ const OPTION_TYPES = {
   pets: "function",
   operations: "array",
   servers: "array",
+  openapi: "object",
   docsUrl: "string",
   basePath: "string",
   corsOrigins: "array",
@@ -149,6 +152,7 @@ export function validateOptions(options: object): void {
         message: "Give the URL of a server, which ends with /v1.",
       });
   issues.push(...findKeySourceIssues(Object(given["keys"])));
+  if (typeOf(given["openapi"]) === "object") issues.push(...findInfoIssues(Object(given["openapi"])));
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
@@ -179,6 +183,19 @@ export function findKeyHeaderProblem(name: unknown): string | undefined {
   if (name === "authorization") return "The bearer key of this header is always read. Name another header.";
   return RESERVED_HEADERS.test(name) ? "This header has another meaning. Name one of its own." : undefined;
 }
+
+/** Each field of `openapi` is a text, as are those of its contact. */
+function* findInfoIssues(info: object, path = ""): Iterable<Issue> {
+  for (const [name, value] of Object.entries(info)) {
+    const field = `${path}${name}`;
+    if (field === "contact" && typeOf(value) === "object") yield* findInfoIssues(value, "contact.");
+    else if (!INFO_FIELD.test(field) || typeof value !== "string" || value === "")
+      yield { path: `openapi.${field}`, message: INFO_RULE };
+  }
+}
+
+const INFO_FIELD = /^(title|description|contact\.(name|url|email))$/;
+const INFO_RULE = "Give texts: title, description, and contact with name, url or email.";
 
 function typeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;

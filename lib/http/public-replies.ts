@@ -32,11 +32,11 @@ interface ParsedRequest {
  * documents. The function returns `undefined` for a request to the API.
  */
 export function createPublicReplies(
-  { store, hosts, plans, keys, documents, servers = [], basePath = "" }: HandlerOptions,
+  { store, hosts, plans, keys, openapi, documents, servers = [], basePath = "" }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
 ): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
-  const openApi = createServedDocument({ operations, plans, keyHeaders: keys?.headers }, servers);
+  const openApi = createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers }, servers);
   const findRoute = hosts && createRouting(hosts, clock);
 
   return (parsed) => {

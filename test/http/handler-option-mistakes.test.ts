@@ -19,6 +19,25 @@ function problemsOf(options: unknown): readonly string[] {
 const issuesOf = (options: object) =>
   problemsOf({ store: createMemoryStore(), ...options }).map((problem) => problem.split(": ", 1)[0]);
 
+test.each([
+  [
+    {
+      title: "Pet Shop",
+      description: "Ours.",
+      contact: { name: "A", url: "https://a.example", email: "a@a.example" },
+    },
+    [],
+  ],
+  [{ title: 7, version: "2.0.0" }, ["title", "version"]],
+  [{ title: "", description: undefined }, ["title", "description"]],
+  [{ contact: "a@a.example" }, ["contact"]],
+  [{ contact: { mail: "a@a.example", name: null } }, ["contact.mail", "contact.name"]],
+  [{ contact: { title: "A" } }, ["contact.title"]],
+])("the openapi option %j has the issues %j", (openapi, fields) => {
+  expect(issuesOf({ openapi })).toEqual(fields.map((field) => `openapi.${field}`));
+  expect(issuesOf({ openapi: "Pet Shop" })).toEqual(["openapi"]);
+});
+
 const DAY_MS = 86_400_000;
 
 test.each([

@@ -16,7 +16,7 @@
  * }} Fields
  * @typedef {{ getComponent(name: string, isContainer: true): Component, specSelectors: { specJson(): Fields } }} System
  * @typedef {{ createElement(type: unknown, props: Props | null, ...children: unknown[]): unknown, Fragment: unknown }} React
- * @typedef {{ info: { description: string }, servers: readonly object[] }} Spec
+ * @typedef {{ info: { title: string, description: string }, servers: readonly object[] }} Spec
  */
 
 /** @type {{ (config: object): void, presets: { apis: unknown } }} */
@@ -152,6 +152,7 @@ new MutationObserver(repair).observe(document.documentElement, { childList: true
 
 /** @param {Spec} spec */
 function render(spec) {
+  document.title = `${spec.info.title} API`;
   SwaggerUIBundle({
     // The content security policy allows requests to this server only.
     spec: {

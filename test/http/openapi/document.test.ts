@@ -54,6 +54,21 @@ test("the document with every kind of operation is the one that document.yaml sh
   await expect(stringify(document, { lineWidth: 0 })).toMatchFileSnapshot("document.yaml");
 });
 
+test("title, description and contact are the shop's own, and the version stays that of the interface", async () => {
+  const openapi = {
+    ...{ title: "Pet Shop", description: "The orders of **our** shop." },
+    contact: { name: "Support", url: "https://shop.example/help", email: "api@shop.example" },
+  };
+  const { send } = await createHandlerFixture({ openapi });
+  const { info } = JSON.parse((await send("GET", "/openapi.json")).text);
+  const { info: usual } = JSON.parse(JSON.stringify(openApiDocument()));
+  const description = `${openapi.description}\n\n${usual.description}`;
+  expect(info).toEqual({ ...openapi, description, version: "1.0.0" });
+  const { send: sendTitled } = await createHandlerFixture({ openapi: { title: "Pet Shop" } });
+  const titled = JSON.parse((await sendTitled("GET", "/openapi.json")).text);
+  expect(titled.info).toEqual({ title: "Pet Shop", description: usual.description, version: "1.0.0" });
+});
+
 test("it has only values of JSON, so that a writer of YAML that rejects any other accepts it", () => {
   expect(openApiDocument()).toStrictEqual(plain(openApiDocument()));
 });

@@ -61,8 +61,9 @@ test("the linter finds no problem in the document, with every marker that it can
     jsonSchemas: { body: orderJsonSchema },
     handle: async () => ({ status: 201 }),
   });
+  const openapi = { title: "Pet Shop", description: "Our API.", contact: { email: "api@shop.example" } };
   const own = [...operations, place, ...V2_PREVIEW_OPERATIONS];
-  for (const document of [openApiDocument(), openApiDocument({ operations: own })]) {
+  for (const document of [openApiDocument(), openApiDocument({ operations: own, openapi })]) {
     const { totals, problems } = await lint(document);
     expect(problems).toEqual([]);
     expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });

@@ -121,6 +121,37 @@ test.skipIf(skipsWithoutPostgres("an order with its invoice"))(
   },
 );
 
+test.skipIf(skipsWithoutPostgres("a shop with a life cycle of its own"))(
+  "a shop has orders, states and changes of its own, over the keys and limits of the service",
+  async () => {
+    const server = await startPostgres();
+    try {
+      const home = await installExample("own-lifecycle");
+      const error = (code: string, message: string, status: number) =>
+        JSON.stringify({ code, message, status });
+      const unknown = error("order_not_found", "There is no order with this identifier.", 404);
+      const refused = (code: string, found: string) =>
+        error(code, `The order is ${found}; only new or paid orders accept 'cancel'.`, 409);
+      expect(await printed(home, { DATABASE_URL: server.url() })).toEqual([
+        'acme: POST 201 {"id":"<id>","items":["cat"],"status":"new"}',
+        'acme: POST 201 {"id":"<id>","items":["dog","leash"],"status":"new"}',
+        "globex: GET 200 []",
+        `globex: DELETE 404 ${unknown}`,
+        `acme: DELETE 404 ${unknown}`,
+        "acme: DELETE 204 ",
+        `acme: DELETE 409 ${refused("cannot_cancel_cancelled", "cancelled")}`,
+        `acme: DELETE 409 ${refused("already_packed", "packed or shipped")}`,
+        'acme: GET 200 [{"id":"<id>","items":["cat"],"status":"cancelled"},{"id":"<id>","items":["dog","leash"],"status":"packed"}]',
+        "the first delivery: not reachable",
+        "delivered: pay, pay, pack, cancel and refund",
+        "Pet Shop: /orders, /orders/{orderId}",
+      ]);
+    } finally {
+      await server.remove();
+    }
+  },
+);
+
 test("a custom store passes every case of the exported contract that a file needs", async () => {
   const [summary = ""] = await printed(await installExample("own-store"));
   expect(summary).toMatch(/^passed: [6-9]\d, failed: 0, skipped: 22$/);

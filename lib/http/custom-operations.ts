@@ -1,4 +1,4 @@
-import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { errorMessage, InvalidInputError, type Issue } from "../core/errors.ts";
 import { findDeprecationIssues } from "./deprecation.ts";
 import { ERRORS } from "./errors.ts";
 import { fullPath, type Implementation, OPERATIONS, type Operation } from "./operations.ts";
@@ -55,11 +55,18 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
   }
   if (!Number.isInteger(success?.status))
     yield { path: "success", message: "Describe the success: its status and a description." };
-  for (const code of Array.isArray(errors) ? errors : [errors])
-    if (!Object.hasOwn(ERRORS, `${code}`))
-      yield { path: "errors", message: `There is no error code '${code}'.` };
+  if (!Array.isArray(errors)) yield { path: "errors", message: "List the codes of its errors." };
+  else
+    for (const code of errors)
+      if (!Object.hasOwn(ERRORS, `${code}`))
+        yield { path: "errors", message: `There is no error code '${code}'.` };
   for (const issue of deprecation === undefined ? [] : findDeprecationIssues(Object(deprecation)))
     yield { path: `deprecation.${issue.path}`, message: issue.message };
+  try {
+    JSON.stringify(operation);
+  } catch (error) {
+    yield { path: "success", message: `The document cannot describe it: ${errorMessage(error)}` };
+  }
 }
 
 function* findDuplicates(operation: Operation, earlier: readonly Operation[]): Iterable<Issue> {

@@ -24,7 +24,7 @@ export type { Deprecation } from "./deprecation.ts";
 export { ERRORS, type ErrorBody, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
 export { createGate, type Gate, type GateAccess, type GatedRequest, type GateOptions } from "./gate.ts";
 export { createHandler } from "./handler.ts";
-export { type OpenApiInfo, openApiDocument, type Server } from "./openapi.ts";
+export type { OpenApiInfo, Server } from "./openapi.ts";
 export {
   OPERATIONS,
   type Operation,

@@ -199,7 +199,10 @@ function headersOf(names: readonly string[]): object {
 /** The number of addresses for which a compressed document is kept. For any further one, it is assembled, uncompressed. */
 const MAX_ADDRESSES = 20;
 
-/** Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. */
+/**
+ * Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. Each is
+ * created when it is first requested.
+ */
 export function createServedDocument(
   described: Omit<NonNullable<Parameters<typeof openApiDocument>[0]>, "servers">,
   configured: readonly Server[],
@@ -207,27 +210,22 @@ export function createServedDocument(
   const create = (own: Server) => {
     const others = configured.filter(({ url }) => url !== own.url);
     const known = configured.find(({ url }) => url === own.url);
-    const document = openApiDocument({ ...described, servers: [known ?? own, ...others] });
-    return cachedDocument(JSON.stringify(document));
+    return JSON.stringify(openApiDocument({ ...described, servers: [known ?? own, ...others] }));
   };
-  const relative = create(THIS_SERVER);
-  const template = JSON.stringify(
-    openApiDocument({
-      ...described,
-      servers: [{ ...THIS_SERVER, url: `${ANY_ADDRESS}${API_VERSION_PATH}` }, ...configured],
-    }),
-  );
+  let template: string | undefined;
   const byAddress = new Map<string, ReturnType<typeof cachedDocument>>();
 
   return async (request, publicUrl) => {
-    if (publicUrl === undefined) return relative(request);
-    const url = `${publicUrl}${API_VERSION_PATH}`;
+    const url = publicUrl === undefined ? THIS_SERVER.url : `${publicUrl}${API_VERSION_PATH}`;
     let document = byAddress.get(url);
     if (document === undefined) {
       // Anyone can send any host, so a new address must cost little.
-      if (byAddress.size >= MAX_ADDRESSES && !configured.some((server) => server.url === url))
+      const isKept = publicUrl === undefined || configured.some((server) => server.url === url);
+      if (byAddress.size >= MAX_ADDRESSES && !isKept) {
+        template ??= create({ ...THIS_SERVER, url: `${ANY_ADDRESS}${API_VERSION_PATH}` });
         return { status: 200, body: template.replaceAll(ANY_ADDRESS, () => escaped(publicUrl)) };
-      document = create({ ...THIS_SERVER, url });
+      }
+      document = cachedDocument(create({ ...THIS_SERVER, url }));
       byAddress.set(url, document);
     }
     return document(request);

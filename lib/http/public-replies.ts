@@ -4,7 +4,7 @@ import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import { bareHost, type HostRoute, type HostRouter } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
-import { createServedDocument } from "./openapi.ts";
+import type { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
 import type { HandlerOptions, RequestContext } from "./options.ts";
 import { OPENAPI_PATH } from "./path.ts";
@@ -36,7 +36,7 @@ export function createPublicReplies(
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
 ): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
-  const openApi = createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers }, servers);
+  let openApi: ReturnType<typeof createServedDocument> | undefined;
   const findRoute = hosts && createRouting(hosts, clock);
 
   return (parsed) => {
@@ -64,10 +64,17 @@ export function createPublicReplies(
     if (!isRead) return undefined;
     if (path === OPENAPI_PATH) {
       const publicUrl = context.origin && `${context.origin}${basePath}`;
-      return openApi(request, publicUrl).then((reply) => ({ reply }));
+      return describeApi(request, publicUrl);
     }
     const document = documents?.(path, request);
     return document === undefined ? undefined : readDocument(document);
+  }
+
+  /** The OpenAPI document. It is a seventh of the code, and most processes are never asked for it. */
+  async function describeApi(request: RequestHead, publicUrl: string | undefined): Promise<RequestResult> {
+    const { createServedDocument } = await import("./openapi.ts");
+    openApi ??= createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers }, servers);
+    return { reply: await openApi(request, publicUrl) };
   }
 }
 

@@ -26,6 +26,14 @@ test("everything that is wrong with the operations is reported at startup", () =
       parameters: { petId: { description: "The pet." } },
       errors: [""],
     },
+    {
+      ...whoAmI,
+      id: "e",
+      path: "/e",
+      parameters: {},
+      errors: "order_not_found",
+      success: { ...whoAmI.success, schema: { type: "integer", minimum: 1n } },
+    },
   ];
   const create = () =>
     createHandler({ store, operations: wrong as unknown as NonNullable<HandlerOptions["operations"]> });
@@ -55,8 +63,10 @@ test("everything that is wrong with the operations is reported at startup", () =
     ["[6].method", method],
     ["[6].path", path],
     ["[6].success", success],
-    ["[6].errors", "There is no error code 'undefined'."],
+    ["[6].errors", "List the codes of its errors."],
     ["[7].errors", "There is no error code ''."],
+    ["[8].errors", "List the codes of its errors."],
+    ["[8].success", "The document cannot describe it: Do not know how to serialize a BigInt"],
   ].map(([where, message]) => ({ path: `operations${where}`, message }));
   expect(create).toThrow(expect.objectContaining({ issues }));
 });

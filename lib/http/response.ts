@@ -217,8 +217,11 @@ export function toResponse({ status, headers, body }: PlainResponse): Response {
   return new Response(body === null ? null : toWebBody(body), { status, headers, ...encoding });
 }
 
+/** Bytes that a `Response` can have: an `Uint8Array<ArrayBuffer>`, which TypeScript before 5.7 cannot write. */
+export type Bytes = ReturnType<InstanceType<typeof TextEncoder>["encode"]>;
+
 /** A body that a `Response` can have. */
-export type WebBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+export type WebBody = string | Bytes | ReadableStream<Uint8Array>;
 
 /** The body of a response. A string is cheaper to send over `node:http` than a `ReadableStream`. */
 type ResponseBody = WebBody | TextReader;

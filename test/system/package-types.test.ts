@@ -25,20 +25,22 @@ export const result: ApplyResult = await orders.cancel(7n);
   });
 
   test.each([
-    ["nodenext", "nodenext"],
-    ["node16", "node16"],
-    ["esnext", "bundler"],
+    ["5.4.5", "nodenext", "nodenext"],
+    ["5.6.3", "nodenext", "nodenext"],
+    ["5.9.3", "nodenext", "nodenext"],
+    ["5.9.3", "node16", "node16"],
+    ["5.9.3", "esnext", "bundler"],
   ])(
-    "the types compile under TypeScript 5.9 with module %s and moduleResolution %s",
-    async (module, resolution) => {
-      const home = join(dirname(installed), "typescript-5.9");
+    "the types compile under TypeScript %s with module %s and moduleResolution %s",
+    async (version, module, resolution) => {
+      const home = join(dirname(installed), `typescript-${version}`);
       if (!existsSync(home)) {
         await mkdir(home);
         await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
         await writeFile(join(home, "consumer.ts"), consumer);
-        await install(home, inject("tarball"), "typescript@5.9.3", "@types/node@24.19.2");
+        await install(home, inject("tarball"), `typescript@${version}`, "@types/node@24.19.2");
       }
-      const flags = ["--strict", "--noEmit", "--target", "es2024", "--lib", "es2024,esnext.disposable,dom"];
+      const flags = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,esnext.disposable,dom"];
       const modules = ["--module", module, "--moduleResolution", resolution];
       const compiler = join(home, "node_modules/.bin/tsc");
       const { stdout } = await runProgram(home, compiler, [...flags, ...modules, "consumer.ts"]);

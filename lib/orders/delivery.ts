@@ -33,7 +33,7 @@ export interface DeliverOptions {
    * delivers nothing for that time, then one change, and more with each success. The signal aborts when the time is up.
    */
   readonly deliver: (change: DeliveredChange, signal: AbortSignal) => unknown;
-  /** Called with each error: of a delivery, or of the store. @default writes a line to the console */
+  /** Called with each error: of a delivery, of the store, or that somebody has switched the outbox off. @default writes a line to the console */
   readonly onError?: (error: unknown, change?: DeliveredChange) => void;
   /** The attempts after which a change is set aside. @default 100, which takes about four days */
   readonly maxAttempts?: number;
@@ -55,8 +55,11 @@ export interface DeliverOptions {
 
 /** The delivery of changes by one process. */
 export interface Delivery {
-  /** Begins no further delivery. Resolves when those under way have ended. */
-  stop(): Promise<void>;
+  /**
+   * Begins no further delivery. Resolves when those under way have ended: by themselves, or because their signals are
+   * aborted after `graceMs` (`Infinity`). These count as failed attempts.
+   */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
   /** Resolves when the delivery has ended. */
   readonly ended: Promise<void>;
 }
@@ -77,6 +80,10 @@ const MAX_RETRY_MS = 7_200_000;
 /** The time between two looks at what is held, and the most orders that are read at once. */
 const LOOK_MS = 10_000;
 const MAX_HELD = 10_000;
+
+const SWITCHED_OFF =
+  "The outbox was switched off. This process delivers what waits, and then has nothing to do until it is on again, by " +
+  "'store-orders database outbox on' or a restart.";
 
 /** A lease has its length, and a random part, by which it differs from the one before it. */
 const LEASE_NUMBERS = 2 ** 20;
@@ -149,8 +156,10 @@ export function deliverChanges({
   const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));
   const watch = (givenClock === undefined && watches.get(outbox)) || new LeaseWatch();
   if (givenClock === undefined) watches.set(outbox, watch);
-  let isStopped = false;
+  let [isStopped, isCutOff] = [false, false];
   const running = new Set<Promise<void>>();
+  /** The signals of the deliveries under way. */
+  const signals = new Set<AbortController>();
   /** The orders that may be delivered at once, and the time, as that of `elapsedMs`, before which none may. */
   let [allowed, pausedUntil] = [concurrency, Number.NEGATIVE_INFINITY];
   /** Ends the wait for changes: a delivery has ended, or all of them have to. */
@@ -180,8 +189,13 @@ export function deliverChanges({
     if (delivered >= order.history.length) return acknowledge({ id, delivered, lease });
     const change = changeOf(order, delivered);
     const time = new AbortController();
+    signals.add(time);
     const late = wait(timeoutMs, time.signal).then(() =>
-      raise(new Error(`It took more than ${timeoutMs} ms.`)),
+      raise(
+        new Error(
+          isCutOff ? "It was cut off, because the process stops." : `It took more than ${timeoutMs} ms.`,
+        ),
+      ),
     );
     try {
       await Promise.race([(async () => deliver(change, time.signal))(), late]);
@@ -195,6 +209,7 @@ export function deliverChanges({
       const retryAt = clock() + Math.ceil(waitMs);
       return await outbox.postpone(id, lease, isFinal ? undefined : retryAt);
     } finally {
+      signals.delete(time);
       time.abort(ENDED);
     }
     allowed = Math.min(concurrency, 2 * allowed);
@@ -212,8 +227,9 @@ export function deliverChanges({
   }
 
   async function run(): Promise<void> {
-    let isOn = false;
-    let leasedAt = Number.NEGATIVE_INFINITY;
+    /** Undefined until this process has switched it on. */
+    let isOn: boolean | undefined;
+    let [leasedAt, lookedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
     while (!isStopped) {
       idle = new AbortController();
       // A change that is delivered while the next ones are leased can be followed by another of its order.
@@ -227,8 +243,15 @@ export function deliverChanges({
         if (!isPaused) free = Math.max(0, allowed - running.size);
         isTime = 2 * free >= allowed;
         isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= leasedAt + COLLECT_MS);
-        if (!isOn) await outbox.switch(true);
-        isOn = true;
+        if (isOn === undefined) {
+          await outbox.switch(true);
+          [isOn, lookedAt] = [true, elapsed];
+        } else if (!untilEmpty && (elapsed < lookedAt || elapsed >= lookedAt + LOOK_MS)) {
+          lookedAt = elapsed;
+          const isStillOn = await outbox.isOn();
+          if (isOn && !isStillOn) report(new Error(SWITCHED_OFF));
+          isOn = isStillOn;
+        }
         if (isTime) {
           leasedAt = elapsed;
           await watch.releaseEnded(outbox, clock(), elapsed, untilEmpty ? pollMs : LOOK_MS);
@@ -249,10 +272,19 @@ export function deliverChanges({
   const ended = run();
   return {
     ended,
-    stop() {
+    async stop({ graceMs = Number.POSITIVE_INFINITY } = {}) {
+      if (!(graceMs >= 0)) throw invalidInput("graceMs", "Use a number of milliseconds, at least 0.");
       isStopped = true;
       idle.abort();
-      return ended;
+      const timer = setTimeout(
+        () => {
+          isCutOff = true;
+          for (const signal of signals) signal.abort(ENDED);
+        },
+        Math.min(graceMs, MAX_TIMER_MS),
+      );
+      await ended;
+      clearTimeout(timer);
     },
   };
 }

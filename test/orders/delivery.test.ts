@@ -458,6 +458,46 @@ test("with untilEmpty, a change that ends while the next ones are leased is foll
   expect(idsOf(delivered)).toEqual(["7:1", "7:2"]);
 });
 
+test("a delivery says once that the outbox was switched off, delivers what waits, and goes on when it is on again", async () => {
+  const { outbox, orders, advance, delivered, errors, start } = await useDelivery();
+  const delivery = start();
+  await advance(1_000);
+  await orders.place({ id: 7n });
+  await outbox.switch(false);
+  await orders.place({ id: 8n });
+  await advance(60_000);
+  const notice = [expect.stringMatching(/^The outbox was switched off\./), undefined];
+  expect([idsOf(delivered), errors]).toEqual([["7:1"], [notice]]);
+  await outbox.switch(true);
+  await advance(10_000);
+  await orders.ship(8n);
+  await advance(10_000);
+  expect([idsOf(delivered), errors]).toEqual([["7:1", "8:2"], [notice]]);
+  await outbox.switch(false);
+  await advance(20_000);
+  expect(errors).toEqual([notice, notice]);
+  await delivery.stop();
+});
+
+test("stop cuts off what does not end in time, which waits for its next attempt at once", async () => {
+  const signals: AbortSignal[] = [];
+  const { outbox, orders, advance, errors, start } = await useDelivery({
+    deliver: (_change, signal) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    },
+  });
+  await orders.place({ id: 7n });
+  const delivery = start();
+  await advance(10);
+  await delivery.stop({ graceMs: 20 });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(errors).toEqual([["It was cut off, because the process stops.", "7:1"]]);
+  const [waiting] = await outbox.list("waiting", 1);
+  expect(waiting).toMatchObject({ id: 7n, attempts: 1, due: expect.any(Number) });
+  await expect(delivery.stop({ graceMs: Number.NaN })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
 test("the outbox is switched on once, and orders are leased and acknowledged together: half of those at once, or what has ended within 50 ms", async () => {
   const ends: (() => void)[] = [];
   const calls: unknown[] = [];

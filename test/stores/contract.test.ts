@@ -931,6 +931,16 @@ const MISTAKES: readonly Mistake[] = [
   wrongOutbox("an outbox that stays on", /^an outbox that/, (outbox) => ({
     switch: async (on) => (on ? outbox.switch(on) : undefined),
   })),
+  wrongOutbox(
+    "an order that leaves an outbox that is off with its next delivery",
+    /^an outbox that is switched/,
+    (outbox) => ({
+      acknowledge: async (all) => {
+        const isOn = await outbox.isOn();
+        return outbox.acknowledge(isOn ? all : all.map((each) => ({ ...each, delivered: 99 })));
+      },
+    }),
+  ),
   wrongStore(
     "an instance that knows only at its first change whether the outbox is on",
     /^(an instance that|a call that)/,

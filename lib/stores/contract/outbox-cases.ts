@@ -126,6 +126,28 @@ const cases: readonly UnboundedCase[] = [
     },
   },
   {
+    name: "an outbox that is switched off while orders wait keeps these until each of their changes is delivered, and no other",
+    async check(store) {
+      const { orders } = store;
+      const outbox = await switchOn(store);
+      await orders.place([pending(1n), pending(2n), pending(3n)], AT);
+      await lease(outbox);
+      await outbox.acknowledge([{ id: 3n, delivered: 1, lease: LEASE }]);
+      await outbox.switch(false);
+      await orders.apply(1n, "ship", AT + 1);
+      await orders.apply(3n, "ship", AT + 1);
+      await orders.place([pending(4n)], AT + 1);
+      await outbox.acknowledge([1n, 2n].map((id) => ({ id, delivered: 1, lease: LEASE })));
+      assert.deepEqual(nextOf(await outbox.list("waiting", 10)), ["1:2"]);
+      await orders.apply(1n, "fulfil", AT + 2);
+      for (const number of [2, 3]) {
+        assert.deepEqual(nextOf(await lease(outbox, AT + 3)), [`1:${number}`]);
+        await outbox.acknowledge([{ id: 1n, delivered: number, lease: LEASE }]);
+      }
+      assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
+    },
+  },
+  {
     name: "the changes of an order are next one after another, and a lease keeps others from it until it is released",
     async check(store) {
       const outbox = await switchOn(store);

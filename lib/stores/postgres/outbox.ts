@@ -4,7 +4,7 @@ import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { holdersStatement, takeStrongLocks } from "./blockers.ts";
 import type { Database, Rows, Statement } from "./database.ts";
-import { enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
+import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
 
@@ -43,7 +43,9 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     const locking = (condition: string) => `WITH n AS MATERIALIZED (
       SELECT n.* FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::integer[], $3::bigint[]) AS n (id, delivered, lease)
         ON n.id = x.id WHERE ${condition} FOR UPDATE OF x ${locked})`;
-    const remove = `${locking(`x.changes <= n.delivered AND ${isFree}`)}
+    // While the outbox is off, a change of an order that waits does not raise the number.
+    const made = `greatest(x.changes, (SELECT ${changesIn("o.history")} FROM ${schema}.orders o WHERE o.id = x.id))`;
+    const remove = `${locking(`${made} <= n.delivered AND ${isFree}`)}
       DELETE FROM ${schema}.outbox x USING n WHERE x.id = n.id RETURNING x.id`;
     const advance = `${locking("(x.delivered < n.delivered OR x.due = n.lease)")}
       UPDATE ${schema}.outbox x SET delivered = greatest(x.delivered, n.delivered),

@@ -5,7 +5,7 @@ import { DatabaseError, isForbidden } from "./errors.ts";
  * SQL: the number of changes in a history, and the instant of the one whose digits begin there; see `packChange`. Each
  * argument has the type of the function in pg_catalog: one without a type could call a function of somebody else.
  */
-const changesIn = (history: string) =>
+export const changesIn = (history: string) =>
   `length(${history}) - length(replace(${history}, ';'::text, ''::text))`;
 const instantAt = (history: string, start: string) =>
   `split_part(split_part(split_part(substr(${history}, ${start}), ';'::text, 1), ','::text, 1), '.'::text, 1)::bigint`;

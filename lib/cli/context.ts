@@ -21,6 +21,8 @@ export interface CommandContext {
   readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
+  /** Resolves after a time, in milliseconds. */
+  wait(ms: number): Promise<unknown>;
   /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
   /** Prints an error, with `--json` as one line of JSON, and sets the exit status. @default EXIT.failed */

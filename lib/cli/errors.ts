@@ -9,6 +9,7 @@ import {
   isNewerSchema,
   isStoreUnavailable,
   StoreOrdersError,
+  StoreUnavailableError,
 } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
@@ -123,7 +124,8 @@ export function explainAwsConfiguration(error: unknown): unknown {
   }
   if (error.name !== "CredentialsProviderError") return error;
   const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
-  return invalidInput("AWS credentials", `${errorMessage(error)}. ${hint}`);
+  // A machine may get them some time after its start.
+  return new StoreUnavailableError(`AWS credentials: ${errorMessage(error)}. ${hint}`);
 }
 
 /** Explains why a file cannot be read or written. */

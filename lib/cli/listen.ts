@@ -54,19 +54,20 @@ export async function listenOn<S>(
   } catch (error) {
     const code = systemErrorCode(error);
     const address = `${formatHost(host)}:${port}`;
+    if (code === "EACCES")
+      throw invalidInput(
+        "",
+        `${address} requires elevated privileges. Choose a port above 1023 with ${flags.port}.`,
+      );
     const unknownHost = `is not a known host. Choose another one with ${flags.host}.`;
-    const passing: Readonly<Record<string, string>> = {
+    const names = [...new Set([flags.host, flags.port])].join(" or ");
+    const reasons: Readonly<Record<string, string>> = {
       EADDRINUSE: `is already in use. Stop the process that uses it, or choose another port with ${flags.port}.`,
       EADDRNOTAVAIL: `is not an address of this machine. Choose another one with ${flags.host}.`,
       ENOTFOUND: unknownHost,
       EAI_AGAIN: unknownHost,
     };
-    if (passing[code] !== undefined) throw new AddressUnavailableError(`${address} ${passing[code]}`);
-    const names = [...new Set([flags.host, flags.port])].join(" or ");
-    const reason =
-      code === "EACCES"
-        ? `requires elevated privileges. Choose a port above 1023 with ${flags.port}.`
-        : `cannot be listened on (${code}). Choose another one with ${names}.`;
-    throw invalidInput("", `${address} ${reason}`);
+    const reason = reasons[code] ?? `cannot be listened on (${code}). Choose another one with ${names}.`;
+    throw new AddressUnavailableError(`${address} ${reason}`);
   }
 }

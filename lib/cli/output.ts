@@ -80,7 +80,7 @@ type Counts = Readonly<Record<string, number>>;
  * names of counts in braces, such as `{placed} placed`.
  */
 export async function createProgress(
-  { screen, log }: Pick<Terminal, "screen" | "log">,
+  { barScreen: screen, log }: Pick<Terminal, "barScreen" | "log">,
   { format, size, initial }: { format: string; size?: number | undefined; initial: Counts },
 ) {
   if (screen === undefined) return { update: (_counts: Counts, _done: number) => {}, log, stop: () => {} };

@@ -3,9 +3,10 @@
  * its action. The file is loaded only when the command is called, with everything that it imports.
  */
 import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
 import { systemClock } from "../core/time.ts";
-import type { DefineCommand, GlobalFlags } from "./context.ts";
+import type { CommandContext, DefineCommand, GlobalFlags } from "./context.ts";
 import {
   type ErrorReport,
   EXIT,
@@ -35,7 +36,7 @@ interface CommandEntry {
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
     description:
-      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (10 s), then exit with 0.",
+      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (8 s), then exit with 0.",
     plans: true,
     load: async () => (await import("./commands/serve.ts")).defineServe,
   },
@@ -99,12 +100,14 @@ export interface ProcessIo extends Streams {
   readonly env: EnvironmentVariables;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
+  /** Resolves after a time. @default a timer */
+  readonly wait?: CommandContext["wait"];
 }
 
 /** Runs one command and returns its exit status. Never rejects: every error is printed. */
 export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
-  const { argv, env, waitForStop } = io;
-  const terminal = createTerminal(io);
+  const { argv, env, waitForStop, wait = sleep } = io;
+  const terminal = createTerminal(io, env);
   const json = wantsJson(argv);
   let status: ExitStatus = EXIT.success;
   const exit = (newStatus: ExitStatus) => {
@@ -125,7 +128,8 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
       hideUnusedOptions(program, entry);
       const define = await entry.load();
       const flags = program.opts<GlobalFlags>();
-      define(command, { terminal, env, clock: systemClock, flags, version, waitForStop, exit, fail });
+      const surroundings = { terminal, env, clock: systemClock, waitForStop, wait };
+      define(command, { ...surroundings, flags, version, exit, fail });
     });
     // `help NAME` would show a command that is not loaded.
     const args = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;

@@ -21,13 +21,21 @@ export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariab
 
 /** Reads the plans that accounts can have: the standard ones, and those of the plans file. */
 export async function readPlans(
-  { plans }: { readonly plans?: string },
+  flags: { readonly plans?: string },
   env: EnvironmentVariables,
 ): Promise<PlanTable> {
-  const path = plans || readVariable(env, "STORE_ORDERS_PLANS");
+  const path = plansFileOf(flags, env);
   if (path === undefined) return PLAN_LIMITS;
   const { readPlansFile } = await import("./config-files.ts");
   return readPlansFile(path);
+}
+
+/** The path of the plans file, if one is set. */
+export function plansFileOf(
+  { plans }: { readonly plans?: string },
+  env: EnvironmentVariables,
+): string | undefined {
+  return plans || readVariable(env, "STORE_ORDERS_PLANS");
 }
 
 /** An empty variable counts as unset. */

@@ -1,13 +1,16 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
+import type { EnvironmentVariables } from "./settings.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
   /** Standard input, as bytes. */
   readonly input: AsyncIterable<Uint8Array>;
-  /** Standard error if it is an interactive terminal, for a progress bar. */
+  /** Standard error if it is an interactive terminal. */
   readonly screen: WriteStream | undefined;
+  /** The same, if a progress bar can be drawn on it: with `TERM=dumb`, the cursor cannot be moved. */
+  readonly barScreen: WriteStream | undefined;
   /** Standard output if it is an interactive terminal, for hints to a person. */
   readonly display: WriteStream | undefined;
   /**
@@ -31,16 +34,18 @@ export interface Streams {
 }
 
 /** Creates a terminal from the streams of a process. */
-export function createTerminal({ stdin, stdout, stderr }: Streams): Terminal {
+export function createTerminal({ stdin, stdout, stderr }: Streams, env: EnvironmentVariables): Terminal {
   // `print` reports errors of standard output. An error of standard error cannot be reported anywhere.
   stdout.on("error", () => {});
   stderr.on("error", () => {});
 
   const logWriter = createLogWriter(stderr);
+  const screen = isInteractive(stderr) ? stderr : undefined;
 
   return {
     input: stdin,
-    screen: isInteractive(stderr) ? stderr : undefined,
+    screen,
+    barScreen: env["TERM"] === "dumb" ? undefined : screen,
     display: isInteractive(stdout) ? stdout : undefined,
     print: (text) =>
       new Promise((resolve, reject) => {

@@ -13,6 +13,17 @@ test("an address that cannot be listened on is named as it can be used: IPv6 in 
   await expect(listenOn({ host: "localhost", port: 1 }, flags, start)).rejects.toThrow(/^localhost:1 is/);
 });
 
+test.each([
+  ["EADDRINUSE", "address_unavailable", /is already in use/],
+  ["EAI_AGAIN", "address_unavailable", /is not a known host/],
+  ["ENOBUFS", "address_unavailable", /cannot be listened on \(ENOBUFS\)/],
+  ["EACCES", "invalid_input", /requires elevated privileges/],
+])("%s is an error of the kind %s", async (systemCode, code, message) => {
+  const start = () => Promise.reject(Object.assign(new Error(), { code: systemCode }));
+  const listening = listenOn({ host: "::1", port: 80 }, { host: "--metrics", port: "--metrics" }, start);
+  await expect(listening).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
 test("an IPv6 address to listen on can be written in brackets", () => {
   expect(readListenAddress({ host: "[::1]", port: 0 }, {})).toEqual({ host: "::1", port: 0 });
   expect(readListenAddress({}, { HOST: "[::]", PORT: "80" })).toEqual({ host: "::", port: 80 });

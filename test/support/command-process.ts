@@ -19,6 +19,8 @@ process.on("message", async ({ id, args, env, input }: CommandRequest) => {
     stdout: collect("stdout"),
     stderr: collect("stderr"),
     waitForStop: () => new Promise(() => {}),
+    // What does not exist yet never will.
+    wait: async () => {},
   });
   process.send?.({ id, result: { status, ...output } } satisfies CommandResponse);
 });

@@ -121,9 +121,9 @@ const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
 
 async function exportOrders(orders: OrderStore, { terminal, exit }: CommandContext): Promise<void> {
   // On a terminal that shows the orders themselves, progress would be mixed with them.
-  const screen = terminal.display ? undefined : terminal.screen;
+  const barScreen = terminal.display ? undefined : terminal.barScreen;
   const progress = await createProgress(
-    { screen, log: terminal.log },
+    { barScreen, log: terminal.log },
     { format: "{exported} orders exported", initial: { exported: 0 } },
   );
   let [exported, damaged] = [0, 0];

@@ -24,18 +24,20 @@ import { readDomainsFile } from "../config-files.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { explainFileError, systemErrorCode } from "../errors.ts";
+import { waitForFiles } from "../late-files.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
 import {
   type EnvironmentVariables,
   invalidValue,
+  plansFileOf,
   readEnvironment,
   readPlan,
   readPlans,
   readVariable,
 } from "../settings.ts";
-import type { OpenedStore } from "../stores.ts";
+import { chooseStore, type OpenedStore } from "../stores.ts";
 
 /** `serve`: the API over HTTP, until a signal stops it. */
 export function defineServe(command: Command, context: CommandContext): void {
@@ -49,15 +51,32 @@ export function defineServe(command: Command, context: CommandContext): void {
       const limits = readLimits(flags, env);
       const environment = readEnvironment(env);
       const handlerOptions = toHandlerOptions(flags);
-      const plans = await readPlans(storeFlags, env);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       const warn = (message: string) => log.write("warn", message);
+      let signal: string | undefined;
+      const stop = context.waitForStop().then((name) => {
+        signal = name;
+        return name;
+      });
+      const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
+      const database = existing ? chooseStore(storeFlags, env) : undefined;
+      const files = [
+        plansFileOf(storeFlags, env),
+        file,
+        flags.webhookSecretFile,
+        database?.kind === "sqlite" ? database.location : undefined,
+      ].filter((path) => path !== undefined);
+      // A person at a terminal sees at once that a name is mistyped.
+      if (terminal.screen === undefined)
+        await waitForFiles(files, { warn, wait: context.wait, isStopped: () => signal !== undefined });
+      if (signal !== undefined)
+        return log.write("info", `Stopped because of ${signal}, before it has served.`);
+      const plans = await readPlans(storeFlags, env);
       const deliver = await readWebhook(flags);
       const reportDelivery = (error: unknown, change?: DeliveredChange) =>
         warn(`${change === undefined ? "" : `change ${change.id}: `}${errorMessage(error)}`);
       // Before the database is created: invalid domains must leave nothing behind.
       const plan = readPlan(flags, env);
-      const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
       if (file === undefined && flags.platformHost !== undefined)
         throw invalidInput(
           "--platform-host",
@@ -66,7 +85,6 @@ export function defineServe(command: Command, context: CommandContext): void {
       const hosts = file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), warn);
 
       const serve = async ({ store, name, schema, check }: OpenedStore) => {
-        const stop = context.waitForStop();
         // No address is printed for a server that cannot serve.
         await check();
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
@@ -119,14 +137,17 @@ export function defineServe(command: Command, context: CommandContext): void {
           }
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
-          await server.close();
-          await delivery?.stop();
+          const graceMs = STOP_MS;
+          await Promise.all([server.close({ graceMs }), delivery?.stop({ graceMs })]);
         }
         log.write("info", "Stopped.");
       };
       await (existing ? withStore : withStoreOrCreate)(context, serve, warn);
     });
 }
+
+/** The time for what is under way when a signal stops the process. Docker kills it after ten seconds. */
+const STOP_MS = 8_000;
 
 const HELP = `
 Examples:

@@ -189,6 +189,56 @@ test.each([
   });
 });
 
+describe("files that do not exist yet", () => {
+  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`;
+  test.each([
+    ["--domains", "domains: { primary: orders.example.com }", ["--plan", "pro"]],
+    ["--plans", "starter: { perMinute: 30, perDay: 500 }", []],
+    ["--webhook-secret-file", secret, ["--webhook", "http://127.0.0.1:9"]],
+  ])("serve waits for the file of %s, and serves once it is there", async (flag, content, more) => {
+    const file = `late${flag}`;
+    const child = cli.spawn(["serve", "--port", "0", "--database", "late.db", flag, file, ...more]);
+    const [line] = (await once(child.stderr, "data")) as [Buffer];
+    const message = `${file} does not exist; waiting 60 seconds for it.`;
+    expect(JSON.parse(`${line}`)).toMatchObject({ level: "warn", message });
+    writeFileSync(join(cli.directory, file), content);
+    await waitForOutput(child, /^database.*\n/m);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  test("serve --existing waits for the database; a signal ends the wait with 0, and nothing was created", async () => {
+    const child = cli.spawn(["serve", "--existing", "--port", "0", "--database", "late-folder/late.db"]);
+    await once(child.stderr, "data");
+    child.kill("SIGTERM");
+    const { status, stderr } = await waitForExit(child);
+    expect([status, stderr]).toEqual([0, expect.stringContaining("Stopped because of SIGTERM")]);
+    expect(existsSync(join(cli.directory, "late-folder"))).toBe(false);
+  });
+
+  test("serve exits with 2 if they have not come after a minute", async () => {
+    const flags = [
+      "--existing",
+      "--database",
+      "gone.db",
+      "--plans",
+      "gone.yaml",
+      "--domains",
+      "gone-too.yaml",
+    ];
+    const { status, stderr } = await cli.run(["serve", "--port", "0", "--plan", "pro", ...flags]);
+    const [waiting = "", ...report] = stderr.split("\n");
+    expect(JSON.parse(waiting).message).toBe(
+      "gone.yaml and gone-too.yaml and gone.db do not exist; waiting 60 seconds for them.",
+    );
+    expect([status, ...report]).toEqual([
+      2,
+      expect.stringContaining("gone.yaml: The file does not exist"),
+      "",
+    ]);
+  });
+});
+
 test("serve without --demo adds no data, and its flags take precedence over HOST and PORT", async () => {
   const occupied = createServer();
   await once(occupied.listen(0, "127.0.0.1"), "listening");
@@ -364,6 +414,25 @@ test("serve --host without a value, as from a variable that is not set, exits wi
     "error: --host: The host is empty. Use 127.0.0.1 for this machine only, or 0.0.0.0 for every address of it.\n",
   ]);
 });
+
+test("SIGTERM ends serve within ten seconds, although a receiver never answers", async () => {
+  const receiver = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const connected = once(receiver, "request");
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  const database = ["--database", "silent.db"];
+  const { stop } = await cli.serve([...database, "--webhook", url, "--webhook-secret-file", "secrets"]);
+  const { stdout } = await cli.run(["database", "outbox", "on", "--json", ...database]);
+  expect(JSON.parse(stdout)).toMatchObject({ outbox: "on" });
+  await cli.run(["orders", "place", "--id", "7", ...database]);
+  await connected;
+  const begun = performance.now();
+  const { status, stderr } = await stop();
+  expect([status, performance.now() - begun < 10_000]).toEqual([0, true]);
+  expect(stderr).toMatch(/change 7:1:\w+: It was cut off/);
+  receiver.close().closeAllConnections();
+}, 20_000);
 
 describe("a signal", () => {
   /** The list has 11 MB: more than the buffers of a connection hold while its client does not read. */

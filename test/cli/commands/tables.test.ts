@@ -89,7 +89,8 @@ test("serve names a missing table, region or credentials before it prints an add
   expect(noRegion.stderr).toMatch(/^error: AWS_REGION: The region is missing\. Set AWS_REGION/);
 
   const noCredentials = await serve({ ...isolated, AWS_REGION, AWS_ENDPOINT_URL });
-  expect([noCredentials.status, noCredentials.stdout]).toEqual([2, ""]);
+  // The role of a machine can arrive after its start.
+  expect([noCredentials.status, noCredentials.stdout]).toEqual([3, ""]);
   expect(noCredentials.stderr).toMatch(
     /^error: AWS credentials: .*Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/,
   );

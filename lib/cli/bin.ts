@@ -5,17 +5,30 @@ import "./node-guard.mjs";
 
 const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }, { formatLogEntry }] =
   await Promise.all([import("../accounts/api-key.ts"), import("./errors.ts"), import("./terminal.ts")]);
+const argv = process.argv.slice(2);
+const isJson = wantsJson(argv);
+// The log of a service consists of lines of JSON, and its last one says why the process ended.
+const isLog = argv.includes("serve") && (isJson || !process.stderr.isTTY);
+const writeLine = (line: string) => process.stderr.write(`${redactKeys(line)}\n`);
 process.on("uncaughtException", (error) => {
-  const argv = process.argv.slice(2);
   const report = toErrorReport(error);
-  // The log of a service consists of lines of JSON, and its last one says why the process ended.
-  const isLogLine = argv.includes("serve") && !process.stderr.isTTY;
-  const line = isLogLine
-    ? formatLogEntry("error", `The process ended: ${report.message}`, new Date())
-    : formatErrorReport(report, wantsJson(argv));
-  process.stderr.write(`${redactKeys(line)}\n`);
+  const logLine = () => formatLogEntry("error", `The process ended: ${report.message}`, new Date());
+  writeLine(isLog ? logLine() : formatErrorReport(report, isJson));
   process.exit(1);
 });
+// Node's own listener writes text. There is none if warnings are off.
+if ((isLog || isJson) && process.listenerCount("warning") > 0) {
+  process.removeAllListeners("warning");
+  process.on("warning", ({ name, message }) => {
+    if (name === "DeprecationWarning" && process.noDeprecation) return;
+    const text = `${name}: ${message}`;
+    writeLine(
+      isLog
+        ? formatLogEntry("warn", text, new Date())
+        : formatErrorReport({ code: "warning", message: text }, true),
+    );
+  });
+}
 
 const { runProgram } = await import("./program.ts");
 
@@ -44,7 +57,7 @@ const LOG_FLUSH_MS = 1_000;
 let stopped = false;
 
 process.exitCode = await runProgram({
-  argv: process.argv.slice(2),
+  argv,
   env: process.env,
   stdin: process.stdin,
   stdout: process.stdout,

@@ -40,6 +40,11 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     plans: true,
     load: async () => (await import("./commands/serve.ts")).defineServe,
   },
+  health: {
+    description: "Asks the server that 'serve' runs on this machine whether it answers, for a health check.",
+    stores: [],
+    load: async () => (await import("./commands/health.ts")).defineHealth,
+  },
   console: {
     description: "Serves a page on this machine that shows and manages accounts, orders and domains.",
     plans: true,

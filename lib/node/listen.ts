@@ -2,8 +2,8 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { invalidInput } from "../core/errors.ts";
 
-/** The parts of `node:http` that servers need: to import it would load Node's `fetch`, 13 MiB and 30 ms. */
-export const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
+/** The parts of `node:http` that servers and their health check need: to import it would load Node's `fetch`, 13 MiB and 30 ms. */
+export const { Agent, createServer, get, STATUS_CODES } = process.getBuiltinModule("node:http");
 
 /**
  * Starts to listen and returns the server's address, without a path. Rejects if the address is in use, and with

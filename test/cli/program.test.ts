@@ -28,6 +28,7 @@ const UNUSED: Readonly<Record<string, readonly string[]>> = {
   tables: ["--database <path>", "--postgres <url>", "--postgres-pool <n>"],
   domains: STORE_FLAGS,
   openapi: STORE_FLAGS,
+  health: STORE_FLAGS,
   smoke: STORE_FLAGS,
 };
 

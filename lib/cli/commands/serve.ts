@@ -283,7 +283,7 @@ function readPlatformHost(text: string, previous: readonly string[] = []): reado
   return [...previous, name];
 }
 
-function readBasePath(text: string): string {
+export function readBasePath(text: string): string {
   const problem = findBasePathProblem(text);
   return problem === undefined ? text : invalid(problem);
 }

@@ -214,13 +214,19 @@ async function runOnTerminal(
     input,
     isTTY = false,
     waitForStop = () => new Promise<string>(() => {}),
-  }: { input?: string; isTTY?: boolean; waitForStop?: () => Promise<string> } = {},
+    env = {},
+  }: {
+    input?: string;
+    isTTY?: boolean;
+    waitForStop?: () => Promise<string>;
+    env?: Record<string, string>;
+  } = {},
 ) {
   const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 200 });
   const [stdin, stdout] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
   if (input !== undefined) stdin.end(input);
   const result = text(stdout);
-  const status = await runProgram({ env: {}, stdin, stdout, stderr, waitForStop, argv: args });
+  const status = await runProgram({ env, stdin, stdout, stderr, waitForStop, argv: args });
   stderr.end();
   stdout.end();
   return { status, screen: await text(stderr), result: await result };
@@ -239,6 +245,14 @@ test("an interactive terminal shows a progress bar, and rejected lines above it"
   const streamed = await run("-");
   expect(streamed.screen).toContain("2499 placed, 0 unchanged, 1 rejected");
   expect(streamed.screen).not.toContain("%");
+});
+
+test("a terminal that cannot move its cursor gets lines, and no control character", async () => {
+  const file = writeInput("dumb.ndjson", '{"id":1}\nx\n{"id":2}');
+  const args = ["orders", "import", file, "--database", join(cli.directory, "dumb.db")];
+  const { screen } = await runOnTerminal(args, { env: { TERM: "dumb" } });
+  expect(screen).toContain("line 2: This is not valid JSON.");
+  expect(screen).not.toMatch(/[^\n -~]/);
 });
 
 test("an import that a signal stops prints how to continue, and continues when it is repeated", async () => {

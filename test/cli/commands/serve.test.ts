@@ -189,6 +189,23 @@ test.each([
   });
 });
 
+test.each([
+  [["serve", "--port", "0"], { level: "warn", message: "Careful: Mind the gap." }],
+  [["openapi", "--json"], { code: "warning", message: "Careful: Mind the gap." }],
+])("a warning of Node in %j is a line of JSON", async ([name = "", ...args], line) => {
+  const warn = 'setTimeout(() => process.emitWarning("Mind the gap.", "Careful"), 20)';
+  // Loaded by Node before the command, which a timer keeps until the warning is printed.
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(warn)}` };
+  const child = cli.spawn([name, ...args, "--database", "warned.db"], { env });
+  const exit = waitForExit(child);
+  if (name === "serve") {
+    await waitForOutput(child, /^database.*\n/m);
+    child.kill("SIGTERM");
+  }
+  const lines = (await exit).stderr.trimEnd().split("\n");
+  expect(lines.map((text) => JSON.parse(text))).toContainEqual(expect.objectContaining(line));
+});
+
 describe("files that do not exist yet", () => {
   const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`;
   test.each([

@@ -42,12 +42,7 @@ export function invalidForm(
 }
 
 /** A form that makes a change. It carries the token of the session. */
-export function changeForm(
-  view: View,
-  action: string,
-  body: Html,
-  layout: "form" | "form row" | "" = "",
-): Html {
+export function changeForm(view: View, action: string, body: Html, layout: "form row" | "" = ""): Html {
   return html`<form class="${layout}" method="post" action="${action}">
     <input type="hidden" name="token" value="${view.formToken}">
     ${body}
@@ -61,8 +56,8 @@ interface Field {
   readonly value?: string;
   /** The type of the input. @default text */
   readonly type?: string;
-  /** The options of a selection, with their labels. */
-  readonly options?: readonly (readonly [value: string, label: string])[];
+  /** The options of a selection, with their labels. One that needs more is marked for the style sheet. */
+  readonly options?: readonly (readonly [value: string, label: string, needsMore?: boolean])[];
   readonly inputMode?: "numeric";
 }
 
@@ -81,8 +76,8 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
     options === undefined
       ? html`<input ${attributes} type="${type}" value="${value}" autocomplete="off"${inputMode === undefined ? "" : html` inputmode="${inputMode}"`}>`
       : html`<select ${attributes}>${options.map(
-          ([option, text]) =>
-            html`<option value="${option}"${option === value ? html` selected` : ""}>${text}</option>`,
+          ([option, text, needsMore]) =>
+            html`<option value="${option}"${option === value ? html` selected` : ""}${needsMore === true ? html` data-more` : ""}>${text}</option>`,
         )}</select>`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
@@ -92,14 +87,35 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
   </div>`;
 }
 
+/** A dialog with a form, and the button that opens it. */
+interface FormDialog {
+  readonly id: string;
+  readonly title: string;
+  /** The label of the button that opens the dialog. */
+  readonly opener: string | Html;
+  /** True if that is what a page is opened for most. @default false */
+  readonly isMain?: boolean;
+  readonly fields: Html;
+  /** The label of the button that makes the change. */
+  readonly confirm: string;
+  /** True if the change takes something away. @default false */
+  readonly isDanger?: boolean;
+}
+
 /**
- * A button that opens a dialog. The dialog closes with Escape, with a click beside it, or when its form succeeds. It
- * gets the focus when it opens, so that its title is read, and Tab leads to its first field.
+ * A button that opens a dialog with a form. The dialog closes with Escape, with a click beside it, or when its form
+ * succeeds. It gets the focus when it opens, so that its title is read, and Tab leads to its first field.
  */
-export function dialogButton(id: string, label: string | Html, title: string, body: Html): Html {
-  return html`<button type="button" popovertarget="${id}">${label}</button>
+export function formDialog(
+  view: View,
+  action: string,
+  { id, title, opener, isMain = false, fields, confirm, isDanger = false }: FormDialog,
+): Html {
+  const form = html`${fields}<div class="actions"><button class="${isDanger ? "danger" : "main"}">${confirm}</button>
+    <button type="button" data-close>Close</button></div>`;
+  return html`<button type="button" popovertarget="${id}"${isMain ? html` class="main"` : ""}>${opener}</button>
     <div popover autofocus tabindex="-1" id="${id}" role="dialog" aria-labelledby="${id}-title">
       <h2 id="${id}-title">${title}</h2>
-      ${body}
+      ${changeForm(view, action, form)}
     </div>`;
 }

@@ -1,12 +1,12 @@
-/** The pages of the console: the request that asks for one, its address, its layout, and figures for people. */
+/** The pages of the console: the request that asks for one, its address, its layout, and times for people. */
 import { createHash } from "node:crypto";
 import type { Context, Hono } from "hono";
 import { html } from "hono/html";
 import { type Environment, redactKeys } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
+import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
-import type { TrafficSampler } from "./accounts/traffic.ts";
 import type { DomainsOptions } from "./domains/host-source.ts";
 
 export interface ConsoleDependencies {
@@ -20,8 +20,10 @@ export interface ConsoleDependencies {
   readonly clock: Clock;
   /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
-  /** The traffic that the console has observed. */
-  readonly traffic: TrafficSampler;
+  /** Replaces an error of the store by one that names the fix. */
+  readonly explain: (error: unknown) => unknown;
+  /** Writes a line for the operator. */
+  readonly log: (line: string) => void;
   /** The domains of the project, if the console was started with them. */
   readonly domains?: DomainsOptions;
 }
@@ -105,7 +107,8 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
     <header class="top">
       <p class="brand">Store Orders</p>
       <nav aria-label="Sections"><ul>${links}</ul></nav>
-      <p class="store"><span class="quiet">works on</span> ${view.storeName}</p>
+      ${searchForm(view)}
+      <p class="store" title="${view.storeName}"><span class="quiet">works on</span> ${view.storeName}</p>
     </header>
     <p id="problem" role="alert" hidden></p>
     <template id="failure">${noticeBox({ kind: "failure", message: "" }, "")}</template>
@@ -117,9 +120,19 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
 </html>`;
 }
 
-/** A titled part of a page. `name` is unique on the page. */
-export function panel(name: string, title: string | Html, body: Html): Html {
-  return html`<section class="panel" id="${name}" aria-labelledby="${name}-title">
+/** The search. It sends what was pasted in a body, and asks the browser to keep it nowhere: it can be a key. */
+function searchForm(view: View): Html {
+  return html`<form class="search" role="search" method="post" action="${pathOf(view, "search")}">
+    <input type="hidden" name="token" value="${view.formToken}">
+    <input type="search" name="text" aria-label="Order, account or key" placeholder="Order, account or key"
+      autocomplete="off" autocapitalize="none" spellcheck="false">
+    <button>Search</button>
+  </form>`;
+}
+
+/** A titled part of a page. `name` is unique on the page. A table needs the layout `flush`. */
+export function panel(name: string, title: string | Html, body: Html, layout: "" | "flush cards" = ""): Html {
+  return html`<section class="panel ${layout}" id="${name}" aria-labelledby="${name}-title">
     <h2 id="${name}-title">${title}</h2>
     ${body}
   </section>`;
@@ -135,24 +148,39 @@ interface Row {
   readonly cells: readonly (Html | string | number | bigint)[];
 }
 
-/** A table, or a sentence if it has no rows. In a narrow window each row is a card, whose cells the titles label. */
+/**
+ * A table with one line for each row, or a sentence if it has no rows. A narrow window has no place for the columns of the
+ * class `wide` and the actions; within an element of the class `cards`, each row becomes a card there instead.
+ */
 export function table(columns: readonly Column[], rows: readonly Row[], empty: string | Html): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const headings = columns.map(([title, className = ""]) =>
     title === "Actions"
-      ? html`<th scope="col"><span class="sr">Actions</span></th>`
+      ? html`<th scope="col" class="wide"><span class="sr">Actions</span></th>`
       : html`<th scope="col" class="${className}">${title}</th>`,
   );
   const cellOf = (cell: Row["cells"][number], index: number) => {
     const [title, className = ""] = columns[index] ?? [""];
     if (index === 0) return html`<th scope="row" class="${className}">${cell}</th>`;
-    if (title === "Actions") return html`<td><div class="actions">${cell}</div></td>`;
+    if (title === "Actions") return html`<td class="wide"><div class="actions">${cell}</div></td>`;
     return html`<td data-label="${title}" class="${className}">${cell}</td>`;
   };
   return html`<table>
     <thead><tr>${headings}</tr></thead>
     <tbody>${rows.map(({ id, cells }) => html`<tr id="${id}">${cells.map(cellOf)}</tr>`)}</tbody>
   </table>`;
+}
+
+/** The links to the views of a list, such as its filters and its directions. */
+export function choices(
+  label: string,
+  links: readonly (readonly [label: string, href: string, isCurrent: boolean])[],
+): Html {
+  const items = links.map(
+    ([text, href, isCurrent]) =>
+      html`<a class="button" href="${href}"${isCurrent ? html` aria-current="true"` : ""}>${text}</a>`,
+  );
+  return html`<nav class="actions" aria-label="${label}">${items}</nav>`;
 }
 
 /** The links from one page of a table to the others. One without an address is not shown. */
@@ -220,13 +248,25 @@ export function plainPage(title: string, body: Html, live = false): Html {
 </html>`;
 }
 
-/** Formats an instant in UTC: `2026-11-20 09:30 UTC`. */
+/** Formats an instant in UTC: `2026-11-20 09:30:12 UTC`. */
 export function formatInstant(at: Instant): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? "never" : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return Number.isNaN(date.getTime()) ? "–" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** Formats the time of day of an instant in UTC: `09:30:12 UTC`. */
-export function formatTime(at: Instant): string {
-  return `${new Date(at).toISOString().slice(11, 19)} UTC`;
+/** An instant in a few characters, with all of it on hover: `2 minutes ago`, `in 3 hours`, `2026-11-20`. */
+export function timeOf(at: Instant, now: Instant): Html {
+  const full = formatInstant(at);
+  const text = Math.abs(at - now) < DAY_MS ? relativeTime(at - now) : full.slice(0, 10);
+  return html`<time title="${full}">${text}</time>`;
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat("en");
+
+function relativeTime(ms: number): string {
+  const minutes = Math.trunc(ms / MINUTE_MS);
+  if (minutes === 0) return ms > 0 ? "in a moment" : "just now";
+  return Math.abs(minutes) < 60
+    ? RELATIVE.format(minutes, "minute")
+    : RELATIVE.format(Math.trunc(minutes / 60), "hour");
 }

@@ -15,10 +15,10 @@ import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { limitConnections, ownPagesOnly, Session, securityHeaders, smallFormsOnly } from "./access.ts";
 import { accountsSection } from "./accounts/accounts.ts";
-import { TrafficSampler } from "./accounts/traffic.ts";
 import { domainsSection } from "./domains/domains.ts";
 import { ordersSection } from "./orders/orders.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, plainPage, type Section } from "./page.ts";
+import { addSearch } from "./search.ts";
 
 /** The navigation, in its order. */
 const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSection];
@@ -26,16 +26,9 @@ const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSec
 /** The only address that the console listens on: nobody else can reach it. */
 export const LOOPBACK = "127.0.0.1";
 
-/** One sample per minute and account is enough; with three, a slow one does not leave a gap. */
-const SAMPLE_INTERVAL_MS = 20_000;
-
-export interface ConsoleOptions extends Omit<ConsoleDependencies, "traffic"> {
+export interface ConsoleOptions extends ConsoleDependencies {
   /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
-  /** Replaces an error of the store by one that names the fix. */
-  readonly explain: (error: unknown) => unknown;
-  /** Writes a line for the operator. */
-  readonly log: (line: string) => void;
 }
 
 export interface RunningConsole {
@@ -47,7 +40,7 @@ export interface RunningConsole {
 
 /** Starts the console on the loopback address. Rejects if the port is in use. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { store, storeName, clock, explain, log } = options;
+  const { storeName, explain, log } = options;
   const app: ConsoleApp = new Hono();
   const server = createAdaptorServer({
     fetch: app.fetch,
@@ -62,7 +55,6 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { port } = server.address() as AddressInfo;
   const session = new Session(port);
   const { basePath } = session;
-  const traffic = new TrafficSampler(store.accounts, clock);
 
   app.use(securityHeaders, ownPagesOnly(port, session), smallFormsOnly);
   app.get(`${basePath}/start`, (c) => c.html(entryPage(basePath)));
@@ -72,7 +64,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   app.use(session.membersOnly({ storeName, sections: SECTIONS }, keepConnection));
   app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0]?.path}`));
   const pages: ConsoleApp = app.basePath(basePath);
-  for (const section of SECTIONS) section.add(pages, { ...options, traffic });
+  for (const section of SECTIONS) section.add(pages, options);
+  addSearch(pages, options);
   app.notFound((c) => {
     const problem = html`<p>There is no such page. <a href="${basePath}/">To the console</a></p>`;
     return c.html(plainPage("Not found", problem), 404);
@@ -88,13 +81,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     return c.html(plainPage("The console failed", problem, true), 500);
   });
 
-  // A store that cannot be reached is a gap in the chart; the page reports it.
-  const sampling = setInterval(() => traffic.sample().catch(() => {}), SAMPLE_INTERVAL_MS);
   return {
     link: `http://${LOOPBACK}:${port}${basePath}/start#${session.linkToken}`,
     close: () =>
       new Promise((resolve) => {
-        clearInterval(sampling);
         server.close(() => resolve());
         server.closeAllConnections();
       }),

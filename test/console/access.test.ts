@@ -318,7 +318,7 @@ test("no page is shown, and no form changes anything, without the session, by an
   const { cookie, token } = console;
   const forms = await formsOf(console);
   const actions = forms.map(({ action }) => action.slice(basePathOf(console).length + 1));
-  for (const name of ["find-account", "find-order", "accounts/acme/delete", "unban", "orders/1/cancel"])
+  for (const name of ["search", "accounts/acme/delete", "unban", "orders/1/cancel"])
     expect(
       actions.some((action) => action.endsWith(name)),
       name,
@@ -327,7 +327,7 @@ test("no page is shown, and no form changes anything, without the session, by an
     ...[
       "accounts?after=a",
       "accounts/acme?key=acme.1",
-      "orders?status=pending&sort=oldest",
+      "orders?status=pending&sort=lowest",
       "orders?before=",
     ],
     ...["accounts/acme", "orders/1", "orders/1/ship", "domains", "nothing"],
@@ -446,19 +446,20 @@ describe("what is pasted into a form by mistake", () => {
     },
   );
 
-  test("the ID of an account leads to its page, and nothing else leads anywhere", async () => {
+  test("a search for the ID of an account leads to its page, and nothing else leads anywhere", async () => {
     const console = await useSession();
     const { cookie, token } = console;
+    await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
     const open = (id: string) =>
-      fetch(console.at("find-account"), {
+      fetch(console.at("search"), {
         method: "POST",
         headers: { ...postHeaders(console), cookie },
-        body: new URLSearchParams({ token, id }),
+        body: new URLSearchParams({ token, text: id }),
         redirect: "manual",
       });
     for (const id of [key, "x\r\nset-cookie: a=b", "//example.com", "..", ""]) {
       const response = await open(id);
-      expect(response.status, id).toBe(422);
+      expect(response.status, id).toBe(404);
       expect(response.headers.get("location")).toBeNull();
     }
     const found = await open(" acme ");

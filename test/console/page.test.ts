@@ -19,7 +19,7 @@ test("what a store or a form contains is text in the page", async () => {
     console.get("orders"),
     console.get("orders/1"),
     console.get(`orders?status=${escaped}&sort=${escaped}&after=${escaped}`),
-    console.post("find-order", fields),
+    console.post("search", { text: hostile }),
     console.post("accounts", fields),
     console.post(`accounts/${escaped}/keys/${escaped}.1/revoke`, fields),
   ]);

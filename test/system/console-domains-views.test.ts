@@ -109,7 +109,7 @@ describeInBrowser("the views of the console's domains", (browser) => {
     expect(await page.innerText("#stack-removal")).toBe(
       "config:\n  store-orders:domains:\n    primary: orders.example.com",
     );
-    expect(await page.locator("form[method=post]").count()).toBe(1);
+    expect(await page.locator("main form[method=post]").count()).toBe(1);
     expect(await findViolations(page)).toEqual([]);
     expect(readFileSync(path, "utf8")).toBe(FILE);
   });

@@ -15,6 +15,12 @@ export interface OpenConsole extends ConsoleFixture {
   readonly faults: readonly string[];
 }
 
+/** Presses the button of an event, which asks, and then the one that confirms it. */
+export async function apply(page: Page, event: string, id: bigint | number): Promise<void> {
+  await page.click(`[popovertarget="${event}-${id}"]`);
+  await page.click(`[id="${event}-${id}"] form button:not([type])`);
+}
+
 /** Opens the console's link in a browser, and waits for the first page. */
 export async function openConsole(
   browser: Browser,

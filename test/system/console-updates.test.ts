@@ -3,7 +3,7 @@ import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { describeInBrowser } from "./browser.ts";
-import { openConsole } from "./console-fixture.ts";
+import { apply, openConsole } from "./console-fixture.ts";
 
 /** A store that can keep one reader of an account waiting, and counts the readers from then on. */
 function storeThatWaits() {
@@ -38,8 +38,9 @@ describeInBrowser("updates of the console", (browser) => {
     await expect.poll(slow.readers, { timeout: 4_000 }).toBe(1);
     await page.waitForTimeout(4_000);
     expect(slow.readers()).toBe(1);
+    await page.click("[popovertarget=plan-dialog]");
     await page.selectOption("#plan-plan", "free");
-    await page.click("text=Change plan");
+    await page.click("button:text-is('Change plan')");
     await page.waitForSelector("text=The plan is now free.");
     await page.evaluate(`new MutationObserver(() => {
       if (document.querySelector("h1 + p").textContent.includes("pro")) window.isOutOfDate = true;
@@ -57,20 +58,24 @@ describeInBrowser("updates of the console", (browser) => {
     await orders.place({ id: 1n });
     await orders.place({ id: 2n });
     await page.goto(at("orders"));
+    const open = () => page.click("[popovertarget=place]");
+    await open();
     await page.fill("#place-id", "1");
     await page.fill("#place-quantity", "3");
     await page.click("button:text-is('Place order')");
     await page.waitForSelector("text=Order 1 already exists with different content");
     const typed = async () => [await page.inputValue("#place-id"), await page.inputValue("#place-quantity")];
     expect(await typed()).toEqual(["1", "3"]);
+    await page.keyboard.press("Escape");
     await page.click("text=Dismiss");
     await page.focus("h1 >> xpath=ancestor::main//a");
     await orders.place({ id: 3n });
     await page.waitForSelector("#order-3", { timeout: 5_000 });
     expect(await typed()).toEqual(["1", "3"]);
-    await page.click("#order-2 >> text=Ship");
+    await apply(page, "ship", 2);
     await page.waitForSelector("text=Order 2 has been shipped.");
     expect(await typed()).toEqual(["1", "3"]);
+    await open();
     await page.fill("#place-id", "4");
     await page.click("button:text-is('Place order')");
     await page.waitForSelector("text=has been placed");
@@ -83,7 +88,7 @@ describeInBrowser("updates of the console", (browser) => {
     await orders.place({ id: 1n });
     await page.goto(at("orders/1"));
     await page.route(/orders\/1\/ship$/, () => {});
-    await page.click("button:text-is('Ship')");
+    await apply(page, "ship", 1);
     expect(await page.getAttribute("form[action$=ship]", "aria-busy")).toBe("true");
     await page.waitForSelector("#result >> text=Outcome unknown. There was no answer in 10 seconds.", {
       timeout: 15_000,
@@ -93,7 +98,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForResponse((response) => response.request().method() === "GET");
     expect(await page.isVisible("#result >> text=Outcome unknown.")).toBe(true);
     await page.unroute(/orders\/1\/ship$/);
-    await page.click("button:text-is('Ship')");
+    await page.click("button:text-is('Ship order')");
     await page.waitForSelector("text=Order 1 has been shipped.");
   });
 
@@ -108,9 +113,10 @@ describeInBrowser("updates of the console", (browser) => {
       if (sent.length === 1) await new Promise<void>((resolve) => (release = resolve));
       await route.continue();
     });
-    await page.click("#order-1 >> text=Ship");
-    await page.click("#order-1 >> text=Ship", { delay: 10 });
-    await page.click("#order-2 >> text=Ship");
+    await apply(page, "ship", 1);
+    await page.click("#ship-1 >> text=Ship order", { delay: 10 });
+    await page.keyboard.press("Escape");
+    await apply(page, "ship", 2);
     await expect.poll(() => sent).toEqual(["1/ship"]);
     release?.();
     await page.waitForSelector("text=Order 2 has been shipped.");
@@ -133,8 +139,9 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForSelector("h1:text-is('The store cannot be reached')");
     isAway = false;
     await page.waitForSelector("h1:text-is('Order 1')", { timeout: 5_000 });
+    await page.click("[popovertarget=ship-1]");
     isAway = true;
-    await page.click("button:text-is('Ship')");
+    await page.click("button:text-is('Ship order')");
     await page.waitForSelector("#result >> text=Outcome unknown. The store does not answer.");
     isAway = false;
     await page.waitForSelector(".facts >> text=shipped");
@@ -147,12 +154,12 @@ describeInBrowser("updates of the console", (browser) => {
       viewport: { width: 1280, height: 700 },
     });
     for (let id = 1n; id <= 40n; id++) await orders.place({ id });
-    await page.goto(at("orders?sort=oldest"));
-    const button = page.locator("form[action$='/20/ship'] button");
+    await page.goto(at("orders?sort=lowest"));
+    const button = page.locator("[popovertarget=ship-20]");
     await button.scrollIntoViewIfNeeded();
     const place = () => page.evaluate("document.querySelector('#order-20').getBoundingClientRect().top");
     const before = await place();
-    await button.click();
+    await apply(page, "ship", 20);
     await page.waitForSelector("text=Order 20 has been shipped.");
     expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
     expect(await page.locator("#result").boundingBox()).toMatchObject({ y: 8 });
@@ -161,13 +168,13 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForSelector("#order--5", { timeout: 5_000, state: "attached" });
     expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
 
-    await page.hover("form[action$='/21/ship'] button");
+    await page.hover("[popovertarget=ship-21]");
     await page.mouse.down();
     for (let id = -10n; id < -5n; id++) await orders.place({ id });
     await page.waitForTimeout(3_500);
     expect(await page.locator("#order--10").count()).toBe(0);
     await page.mouse.up();
-    await page.waitForSelector("text=Order 21 has been shipped.");
+    await page.waitForSelector("#ship-21:popover-open");
     await page.waitForSelector("#order--10", { state: "attached" });
   });
 });

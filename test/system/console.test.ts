@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -8,7 +10,15 @@ import { describeInBrowser, runsInlineScript, tabTo } from "./browser.ts";
 import { openConsole } from "./console-fixture.ts";
 
 const MAX = 2n ** 63n - 1n;
+/** The field at the top of every page. */
+const SEARCH = ".search [type=search]";
 const HTML = `<img src=x onerror="document.title = 'hacked'">`;
+
+async function issueKey(page: Page): Promise<void> {
+  await page.click("[popovertarget=keys-dialog]");
+  await page.click("button:text-is('Issue key')");
+  await page.waitForSelector("#issued-key");
+}
 
 describeInBrowser("the console in a browser", (browser) => {
   async function openFilled(options: Parameters<typeof openConsole>[2] = {}) {
@@ -32,20 +42,24 @@ describeInBrowser("the console in a browser", (browser) => {
       const record = { id: -MAX, petId: MAX, quantity: 2_147_483_647, shipDate, complete: false };
       await store.orders.place([{ record, status: "pending" }]);
       const others = ["accounts/nobody", "orders/1", "orders/99", "orders?after=x", "x"];
-      for (const path of ["accounts", "accounts/acme", "orders?sort=oldest", `orders/${-MAX}`, ...others]) {
+      for (const path of ["accounts", "accounts/acme", "orders?sort=lowest", `orders/${-MAX}`, ...others]) {
         await page.goto(at(path));
         await expectAccessible(page, path);
-        for (const opener of (await page.locator("button[popovertarget]").all()).slice(0, 3)) {
+        for (const opener of (await page.locator("button[popovertarget]:visible").all()).slice(0, 3)) {
           await opener.click();
           await expectAccessible(page, `${path}, with its dialog`);
           await page.keyboard.press("Escape");
         }
       }
       await page.goto(at("accounts/acme"));
-      await page.click("text=Issue key");
-      await page.waitForSelector("#issued-key");
+      await issueKey(page);
       await expectAccessible(page, "a new key");
       await page.goto(at("orders"));
+      await page.fill(SEARCH, "so_live_acme_abc");
+      await page.press(SEARCH, "Enter");
+      await page.waitForSelector("#result >> text=Not found.");
+      await expectAccessible(page, "a search that found nothing");
+      await page.click("[popovertarget=place]");
       await page.fill("#place-quantity", "-1");
       await page.fill("#place-shipDate", "soon");
       await page.click("button:text-is('Place order')");
@@ -69,20 +83,19 @@ describeInBrowser("the console in a browser", (browser) => {
       await outbox.switch(true);
       const origin = { by: `${"a".repeat(32)}.${"w".repeat(10)}`, requestId: "d".repeat(36) };
       await store.orders.place([{ record: { id: 61n }, status: "pending" }], 0, origin);
-      for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=oldest", "orders/61"]) {
+      for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=lowest", "orders/61"]) {
         await page.goto(at(path));
         await expectFits(page, path);
-        for (const opener of (await page.locator("button[popovertarget]").all()).slice(-2)) {
+        for (const opener of (await page.locator("button[popovertarget]:visible").all()).slice(-2)) {
           await opener.click();
           // Each is scrolled to, and nothing else receives its click.
-          const controls = page.locator(":popover-open :is(button, select, input:not([type=hidden]))");
+          const controls = page.locator(":popover-open :is(button, select, input):visible");
           for (const control of await controls.all()) await control.click({ trial: true });
           await page.keyboard.press("Escape");
         }
       }
       await page.goto(at("accounts/acme"));
-      await page.click("text=Issue key");
-      await page.waitForSelector("#issued-key");
+      await issueKey(page);
       await expectFits(page, "a new key");
       await page.locator("text=Copy key").click({ trial: true });
     },
@@ -134,10 +147,10 @@ describeInBrowser("the console in a browser", (browser) => {
   test("HTML of callers and stores is text, also after it was merged into the page, and an injected inline script is blocked", async () => {
     const { page, at, store, faults } = await openFilled();
     await page.goto(at("orders"));
-    await page.fill("#find-id", HTML);
-    await page.click("button:text-is('Find')");
-    await page.waitForSelector("#find-id-error");
-    expect(await page.inputValue("#find-id")).toContain("<img");
+    await page.fill(SEARCH, HTML);
+    await page.click("button:text-is('Search')");
+    await page.waitForSelector("#result >> text=Not found. <img");
+    expect(await page.inputValue(SEARCH)).toContain("<img");
     await store.orders.place([{ record: { id: 99n, shipDate: HTML }, status: "pending" }]);
     await page.waitForSelector("#order-99");
     expect(await page.innerText("#order-99")).toContain(HTML);
@@ -145,6 +158,73 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(faults).toEqual([]);
     expect(await runsInlineScript(page)).toBe(false);
     expect(faults.join()).toContain("Content Security Policy");
+  });
+
+  test("a pasted key is found from any page, and is in no address, history, request line or page", async () => {
+    const { page, at } = await openFilled();
+    await page.goto(at("accounts/acme"));
+    await issueKey(page);
+    const key = await page.innerText("#issued-key");
+    const addresses: string[] = [];
+    page.on("request", (request) => addresses.push(`${request.url()} ${JSON.stringify(request.headers())}`));
+    for (const path of ["orders", "domains", "orders/1"]) {
+      await page.goto(at(path));
+      await page.fill(SEARCH, `Authorization: Bearer ${key}`);
+      await page.press(SEARCH, "Enter");
+      await page.waitForSelector("#result >> text=The key is acme.");
+      expect(page.url()).toBe(at("accounts/acme"));
+      expect(await page.getAttribute("nav a:text-is('Accounts')", "aria-current")).toBe("page");
+      expect(await page.inputValue(SEARCH)).toBe("");
+      await Promise.all([page.waitForEvent("load"), page.goBack()]);
+      expect(page.url()).toBe(at(path));
+      expect(await page.content()).not.toContain(key);
+      await page.fill(SEARCH, "nobody");
+      await page.click("button:text-is('Search')");
+      await page.waitForSelector("#result >> text=Not found. There is no account nobody.");
+      // The page stays through its updates, with its section and what was typed.
+      await page.waitForTimeout(2_000);
+      expect([page.url(), await page.inputValue(SEARCH)]).toEqual([at(path), "nobody"]);
+      expect(await page.locator(".top [aria-current=page]").count()).toBe(1);
+    }
+    expect(addresses.length).toBeGreaterThan(10);
+    expect(addresses.join()).not.toContain(key.slice(13));
+  });
+
+  test("each account and each order is one line, however long its values are; a narrow window shows the least of it", async () => {
+    for (const width of [1280, 390]) {
+      const { page, at, store, accounts } = await openFilled({ viewport: { width, height: 844 } });
+      await accounts.create("a".repeat(32), {
+        plan: "enterprise",
+        customLimits: { perMinute: 60_000, perDay: 9_000_000 },
+      });
+      const shipDate = "2026-12-01T09:00:00.123456789+01:00";
+      const record = { id: -MAX, petId: -MAX, quantity: 2_147_483_647, shipDate };
+      await store.orders.place([{ record, status: "pending" }]);
+      for (const path of ["accounts", "orders?sort=lowest"]) {
+        await page.goto(at(path));
+        const heights = await page.evaluate(
+          "[...document.querySelectorAll('tbody tr')].map((row) => row.clientHeight)",
+        );
+        expect(Math.max(...(heights as number[])), `${path}, ${width}`).toBeLessThan(46);
+        await expectFits(page, path);
+      }
+      const row = (await page.innerText(`[id="order-${-MAX}"]`)).split(/\s*\t\s*/);
+      expect(row.slice(0, 3)).toEqual([`${-MAX}`, "pending", "just now"]);
+      expect(row.slice(3)).toEqual(
+        width === 390 ? [] : [`${-MAX}`, "2147483647", "2026-12-01", expect.stringContaining("Ship")],
+      );
+      expect(await page.getAttribute("time", "title")).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+    }
+  });
+
+  test("the orders that the table shows are downloaded", async () => {
+    const { page, at } = await openFilled();
+    await page.goto(at("orders?status=shipped"));
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Export")]);
+    expect(download.suggestedFilename()).toBe("shipped-orders.ndjson");
+    const text = readFileSync(await download.path(), "utf8");
+    expect(text).toMatch(/^\{"id":1,.*"status":"shipped"\}\n$/);
+    expect(page.url()).toBe(at("orders?status=shipped"));
   });
 
   test("when the console stops, the page says so and keeps what it shows", async () => {
@@ -156,10 +236,11 @@ describeInBrowser("the console in a browser", (browser) => {
 
   test("an account is created, gets a key, which is copied and never shown again, and its use appears within two seconds", async () => {
     const { page, at, store, faults } = await openConsole(browser(), createMemoryStore());
+    await page.click("[popovertarget=create]");
     await page.fill("#create-account", "acme");
-    await page.click("text=Create account");
+    await page.click("button:text-is('Create account')");
     await page.click("a:text-is('acme')");
-    await page.click("text=Issue key");
+    await issueKey(page);
     const key = await page.innerText("#issued-key");
     expect(key).toMatch(/^so_test_acme_\w{38}$/);
     await page.click("text=Copy key");
@@ -176,8 +257,13 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(await page.innerText("#issued-key")).toBe(key);
     await page.reload();
     expect(await page.content()).not.toContain(key);
+    await page.click("[popovertarget=plan-dialog]");
+    expect(await page.isVisible("#plan-perDay")).toBe(false);
+    await page.selectOption("#plan-plan", "enterprise");
+    expect(await page.isVisible("#plan-perDay"), "limits of a plan that has custom ones").toBe(true);
     await page.selectOption("#plan-plan", "pro");
-    await page.click("text=Change plan");
+    expect(await page.isVisible("#plan-perDay")).toBe(false);
+    await page.click("button:text-is('Change plan')");
     await page.waitForSelector("text=The plan is now pro.");
     expect(page.url()).toBe(at("accounts/acme"));
     expect(faults).toEqual([]);
@@ -208,13 +294,15 @@ describeInBrowser("the console in a browser", (browser) => {
   test("with the keyboard alone, an order is placed, found, shipped and fulfilled", async () => {
     const { page, at, store } = await openConsole(browser(), createMemoryStore());
     await page.goto(at("orders"));
-    await tabTo(page, "#place-id");
+    await tabTo(page, "[popovertarget=place]");
+    for (const key of ["Enter", "Tab"]) await page.keyboard.press(key);
     await page.keyboard.type(`${MAX}`);
     await page.keyboard.press("Enter");
     await page.waitForSelector("text=has been placed");
-    expect(await page.evaluate("document.activeElement.id"), "for the next order").toBe("place-id");
-    await page.goto(at("orders"));
-    await tabTo(page, "#find-id");
+    const focused = "document.activeElement.getAttribute('popovertarget')";
+    expect(await page.evaluate(focused), "for the next order").toBe("place");
+    await page.goto(at("accounts"));
+    await tabTo(page, SEARCH);
     await page.keyboard.type(`${MAX}`);
     await page.keyboard.press("Enter");
     await page.waitForURL(at(`orders/${MAX}`));
@@ -222,8 +310,8 @@ describeInBrowser("the console in a browser", (browser) => {
       ["ship", "has been shipped"],
       ["fulfil", "is complete"],
     ]) {
-      await tabTo(page, `form[action$=${event}] button`);
-      await page.keyboard.press("Enter");
+      await tabTo(page, `button[popovertarget^=${event}]`);
+      for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
       await page.waitForSelector(`text=Order ${MAX} ${done}.`);
     }
     expect(await store.orders.find(MAX)).toMatchObject({ status: "shipped", record: { complete: true } });
@@ -233,7 +321,7 @@ describeInBrowser("the console in a browser", (browser) => {
     const { page, at, orders, store } = await openConsole(browser(), createMemoryStore());
     await orders.place({ id: -7n });
     await page.goto(at("orders"));
-    const open = page.locator("#order--7 button[popovertarget]");
+    const open = page.locator("[popovertarget=cancel--7]");
     await open.focus();
     await page.keyboard.press("Enter");
     await page.waitForSelector("#cancel--7:popover-open");
@@ -259,23 +347,24 @@ describeInBrowser("the console in a browser", (browser) => {
     const rows = () => page.locator("tbody th").allInnerTexts();
     await page.goto(at("orders"));
     await page.click(".counts a:text-is('pending')");
-    await page.click("a:text-is('Oldest first')");
-    await page.waitForURL(/status=pending&sort=oldest$/);
+    await page.click("a:text-is('Lowest ID first')");
+    await page.waitForURL(/status=pending&sort=lowest$/);
     expect(await rows()).toEqual(pending.slice(0, 50));
 
-    const button = await page.locator("tbody tr:nth-child(3) form[action$=ship] button").boundingBox();
+    const button = await page.locator("tbody tr:nth-child(3) [popovertarget^=ship]").boundingBox();
     if (button === null) throw new Error("There is no button.");
     for (const id of pending.slice(2, 5)) {
       await page.mouse.click(button.x + 5, button.y + 5);
+      await page.click("[popover]:popover-open button:text-is('Ship order')");
       await page.waitForSelector(`text=Order ${id} has been shipped.`);
       // A slower press than a double click.
       await page.waitForTimeout(600);
     }
     expect(await rows()).toEqual(pending.filter((_, index) => index < 2 || index > 4).slice(0, 50));
 
-    await page.focus("tbody tr:nth-child(2) form[action$=ship] button");
+    await page.focus("tbody tr:nth-child(2) [popovertarget^=ship]");
     for (const id of [pending[1], pending[5]]) {
-      await page.keyboard.press("Enter");
+      for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
       await page.waitForSelector(`text=Order ${id} has been shipped.`);
       const focused = "document.activeElement.closest('tr').querySelector('th').innerText";
       await expect.poll(() => page.evaluate(focused)).toBe(id === pending[1] ? pending[5] : pending[6]);
@@ -287,7 +376,7 @@ describeInBrowser("the console in a browser", (browser) => {
     await page.waitForSelector("h2:text-is('Pending orders')");
     expect((await rows())[0]).toBe("69");
     await page.goForward();
-    await page.waitForURL(/sort=oldest$/);
+    await page.waitForURL(/sort=lowest$/);
     expect((await rows())[0]).toBe(pending[0]);
     expect(faults).toEqual([]);
   });

@@ -1,20 +1,22 @@
 import { html } from "hono/html";
-import { type Account, banEndAt, isActive } from "../../accounts/account.ts";
+import { type Account, banEndAt, isActive, usedQuotasAt } from "../../accounts/account.ts";
+import type { AccountStore } from "../../accounts/account-store.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
+import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
+  choices,
   type Html,
   pager,
-  panel,
   pathOf,
   sendPage,
   table,
 } from "../page.ts";
-import { planFields, planName, usageBars } from "./account-page.ts";
+import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
 
 /**
  * The accounts after which the pages of the list begin, from the second page to the one that is shown. The earlier ones are
@@ -25,89 +27,171 @@ type PageStarts = readonly string[];
 /** With the longest keys, the address is 1.6 KB. Who goes further back than that begins with the first page. */
 const MAX_STARTS = 50;
 
-/** Reads the page of the list from an address or a form. Anything else is the first page. */
-export function parseStarts(text = ""): PageStarts {
-  const starts = text === "" ? [] : text.split(",");
-  return starts.length <= MAX_STARTS && starts.every(isAccountId) ? starts : [];
+/** The accounts that the list shows, by the value in an address: all, or those that need somebody. */
+const FILTERS = {
+  all: ["All", "All accounts", "There are no more accounts."],
+  banned: ["Banned", "Banned accounts", "No account has a key that is banned now."],
+  limit: ["Near a limit", "Accounts near a limit", `No account has used ${HIGH * 100} % of a limit.`],
+} as const satisfies Record<string, readonly [label: string, title: string, empty: string]>;
+
+/** One page of the list. */
+export interface AccountList {
+  readonly show: keyof typeof FILTERS;
+  readonly starts: PageStarts;
+}
+
+/** Reads a query string that `formatList` wrote. Anything else is the first page of all accounts. */
+export function parseList(query = ""): AccountList {
+  const params = new URLSearchParams(query);
+  const [show = "all", after = ""] = [params.get("show") ?? undefined, params.get("after") ?? undefined];
+  const starts = after === "" ? [] : after.split(",");
+  const isValid = starts.length <= MAX_STARTS && starts.every(isAccountId);
+  return {
+    show: Object.hasOwn(FILTERS, show) ? (show as AccountList["show"]) : "all",
+    starts: isValid ? starts : [],
+  };
+}
+
+function formatList({ show, starts }: AccountList): string {
+  const filter = show === "all" ? [] : [`show=${show}`];
+  return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
 }
 
 /** The most accounts on one page. */
 const PAGE_SIZE = 50;
 
+/** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
+const MAX_READ = 3_000;
+
+/** Reads the accounts of a page, and where the next one begins, if there may be one. */
+async function readList(
+  store: AccountStore,
+  after: string | undefined,
+  isShown?: (account: Account) => boolean,
+): Promise<{ readonly shown: readonly Account[]; readonly next?: string | undefined }> {
+  const shown: Account[] = [];
+  let last: string | undefined;
+  // One more, to know whether there are more.
+  let left = isShown === undefined ? PAGE_SIZE + 1 : MAX_READ;
+  for await (const account of store.list(after, left)) {
+    left -= 1;
+    if (isShown?.(account) ?? true) {
+      if (shown.length === PAGE_SIZE) return { shown, next: last };
+      shown.push(account);
+    }
+    last = account.id;
+  }
+  return { shown, next: isShown !== undefined && left === 0 ? last : undefined };
+}
+
 export async function sendAccountsPage(
   c: ConsoleRequest,
-  { store, clock, plans, traffic }: ConsoleDependencies,
-  starts: PageStarts,
+  { store, clock, plans, isMetered }: ConsoleDependencies,
+  list: AccountList,
   result?: FormResult,
 ): Promise<Response> {
-  const after = starts.at(-1);
-  // One more, to know whether there are more.
-  const found: Account[] = [];
-  for await (const account of store.accounts.list(after, PAGE_SIZE + 1)) found.push(account);
-  const shown = found.slice(0, PAGE_SIZE);
-  for (const account of shown) traffic.record(account);
-  const now = clock();
+  const { show, starts } = list;
+  const [after, now] = [starts.at(-1), clock()];
+  const isShown = {
+    all: undefined,
+    banned: (account: Account) => bansOf(account, now).length > 0,
+    limit: (account: Account) => usedPart(account, now, plans) >= HIGH,
+  }[show];
+  const { shown, next } = await readList(store.accounts, after, isShown);
   const view = c.get("view");
-  const next = found.length > PAGE_SIZE ? shown.at(-1)?.id : undefined;
   const path = pathOf(view, "accounts");
-  const linkTo = (to: PageStarts) => (to.length === 0 ? path : `${path}?after=${to.join()}`);
+  const linkTo = (to: Partial<AccountList>) =>
+    `${path}?${formatList({ show, starts: [], ...to })}`.replace(/\?$/, "");
   const pages = pager([
-    ["First page", starts.length === 0 ? undefined : path],
-    ["Previous page", starts.length < 2 ? undefined : linkTo(starts.slice(0, -1))],
-    ["Next page", next === undefined ? undefined : linkTo([...starts, next].slice(-MAX_STARTS))],
+    ["First page", starts.length === 0 ? undefined : linkTo({})],
+    ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
+    ["Next page", next && linkTo({ starts: [...starts, next].slice(-MAX_STARTS) })],
   ]);
-  // The forms name the page of the list, so that a change returns to it.
-  const list = html`<input type="hidden" name="list" value="${starts.join()}">`;
+  const filters = (Object.keys(FILTERS) as AccountList["show"][]).map(
+    (each) => [FILTERS[each][0], linkTo({ show: each }), each === show] as const,
+  );
   const rows = shown.map((account) => {
     const { id, keys } = account;
     const { minute, day } = usageBars(account, now, plans);
-    const link = html`<a href="${pathOf(view, "accounts", id)}">${id}</a>`;
+    const link = html`<a href="${pathOf(view, "accounts", id)}" title="${id}">${id}</a>`;
     const activeKeys = keys.filter((key) => isActive(key, now)).length;
-    const cells = [link, planName(account, plans), minute, day, activeKeys, banBadge(account, now)];
+    const cells = [link, planName(account, plans), minute, day, activeKeys, stateOf(account, now, plans)];
     return { id: `account-${id}`, cells };
   });
-  const nameHint = "Lower-case letters, digits and hyphens.";
-  const createFields = html`${list}
-    ${fieldOf("create", { name: "account", label: "Account ID", hint: nameHint }, result)}
-    ${planFields("create", result, plans)}
-    <div><button class="main">Create account</button></div>`;
-  const openFields = html`${list}${fieldOf("open", { name: "id", label: "Account ID, or a key", hint: OPEN_HINT }, result)}
-    <div><button>Open</button></div>`;
   const body = html`<div class="head">
       <div>
         <h1>Accounts</h1>
         <p>Who may call the API, and how much of the limits is used.</p>
       </div>
+      ${formDialog(view, path, createDialog(list, plans, result))}
     </div>
-    <section class="panel flush" aria-label="${after === undefined ? "The first accounts" : `Accounts after ${after}`}">
-      ${table(COLUMNS, rows, `There are no ${after === undefined ? "" : "more "}accounts.`)}
+    <section class="panel flush" aria-labelledby="table-title">
+      <div class="head">
+        <h2 id="table-title">${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}</h2>
+        ${choices("Accounts to show", filters)}
+      </div>
+      ${table(COLUMNS, rows, explainEmpty(list, next))}
       ${pages}
     </section>
-    <div class="columns">
-      ${panel("create", "Create an account", changeForm(view, path, createFields, "form"))}
-      ${panel("open", "Open an account", changeForm(view, pathOf(view, "find-account"), openFields, "form"))}
-    </div>`;
+    ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
   return sendPage(c, { title: "Accounts", body, notice: result?.notice });
 }
 
-const OPEN_HINT = "A key, such as one that has leaked, leads to its account, and is in no address.";
-
 const COLUMNS = [
-  ["Account"],
-  ["Plan"],
-  ["This minute"],
+  ["Account", "name"],
+  ["Plan", "wide"],
+  ["This minute", "wide"],
   ["Today (UTC)"],
-  ["Active keys", "right number"],
-  ["Bans"],
+  ["Active keys", "right number wide"],
+  ["State"],
 ] as const;
 
-function banBadge(account: Account, now: Instant): Html {
-  const bans = Object.values(account.rejections).flatMap((rejections) => banEndAt(rejections, now) || []);
-  if (bans.length === 0) return html`<span class="quiet">none</span>`;
-  const last = Math.max(...bans);
-  const subject = bans.length === 1 ? "1 key" : `${bans.length} keys`;
-  return html`<div>
-    <span class="badge bad">${subject} banned</span>
-    <span class="quiet small number">${formatDuration(last - now)} left</span>
-  </div>`;
+/** The dialog for a new account. It names the page of the list, to which its answer returns. */
+function createDialog(list: AccountList, plans: PlanTable | undefined, result: FormResult | undefined) {
+  const field = { name: "account", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
+  return {
+    ...{
+      id: "create",
+      opener: "Create account…",
+      isMain: true,
+      title: "Create an account",
+      confirm: "Create account",
+    },
+    fields: html`<input type="hidden" name="list" value="${formatList(list)}">
+      ${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
+  };
+}
+
+/** The reason why a page of the list has no accounts. */
+function explainEmpty({ show, starts }: AccountList, next: string | undefined): string {
+  if (next !== undefined)
+    return "No such accounts among those that were read for this page. The next page may have some.";
+  if (show === "all" && starts.length === 0)
+    return "There are no accounts yet. An account is a caller of the API: create one, then issue its key on its page.";
+  return FILTERS[show][2];
+}
+
+/** The ends of the bans of an account's active keys. */
+function bansOf({ keys, rejections }: Account, now: Instant): readonly Instant[] {
+  return keys.flatMap((key) => (isActive(key, now) && banEndAt(rejections[key.id], now)) || []);
+}
+
+/** The largest part of a limit that is used; 0 without limits. */
+function usedPart(account: Account, now: Instant, plans?: PlanTable): number {
+  if (limitsOf(account, plans) === undefined) return 0;
+  return Math.max(...Object.values(usedQuotasAt(account, now, plans)).map(({ used, limit }) => used / limit));
+}
+
+/** What an operator should know about an account at once. */
+function stateOf(account: Account, now: Instant, plans?: PlanTable): Html {
+  const bans = bansOf(account, now);
+  if (bans.length > 0) {
+    const subject = bans.length === 1 ? "banned" : `${bans.length} keys banned`;
+    return html`<span class="badge bad">${subject}<span class="wide">, ${formatDuration(Math.max(...bans) - now)} left</span></span>`;
+  }
+  const part = usedPart(account, now, plans);
+  if (part < HIGH) return html`<span class="quiet">–</span>`;
+  return part < 1
+    ? html`<span class="badge warn">near a limit</span>`
+    : html`<span class="badge bad">at a limit</span>`;
 }

@@ -1,22 +1,13 @@
 import { html } from "hono/html";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
-import { isAccountId, keyIdOf } from "../../accounts/api-key.ts";
-import { findKey } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
-import { invalidForm, submit } from "../form.ts";
-import {
-  type ConsoleApp,
-  type ConsoleDependencies,
-  type Html,
-  type Notice,
-  pathOf,
-  type Section,
-} from "../page.ts";
+import { submit } from "../form.ts";
+import type { ConsoleApp, ConsoleDependencies, Html, Notice, Section } from "../page.ts";
 import { readPlanFields, sendAccountPage } from "./account-page.ts";
-import { parseStarts, sendAccountsPage } from "./accounts-page.ts";
+import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
 /** The section about accounts: usage, bans, plans and keys. */
 export const accountsSection: Section = { path: "accounts", title: "Accounts", add: addAccountPages };
@@ -30,34 +21,13 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   const { store, environment, clock, plans } = dependencies;
   const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
   const accounts = createAccounts({ store: store.accounts, environment, clock, plans: knownPlans });
-  app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseStarts(c.req.query("after"))));
-  // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
-  app.post("/find-account", async (c) => {
-    const view = c.get("view");
-    const id = (view.fields["id"] ?? "").trim();
-    if (isAccountId(id)) return c.redirect(pathOf(view, "accounts", id), 303);
-    const key = findKey(id);
-    const keyId = key && keyIdOf(key.accountId, key.hash);
-    const account = key && (await store.accounts.find(key.accountId));
-    if (account?.keys.some((known) => known.id === keyId)) {
-      const query = new URLSearchParams({ key: keyId ?? "" });
-      return c.redirect(`${pathOf(view, "accounts", account.id)}?${query}`, 303);
-    }
-    const problem = invalidInput(
-      "id",
-      key === undefined
-        ? "Enter the ID of an account, such as acme, or a whole key."
-        : `There is no such key of ${key.accountId}.`,
-    );
-    const result = invalidForm("open", view.fields, problem);
-    return sendAccountsPage(c, dependencies, parseStarts(view.fields["list"]), result);
-  });
+  app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
   app.get("/accounts/:id", (c) => {
     const [id, key] = [c.req.param("id"), c.req.query("key")];
     const isNamed = key?.startsWith(`${id}.`) ?? false;
     const message = html`The key is <a href="#key-${key}"><code>${key}</code></a>.`;
     const notice: Notice = { kind: "success", message };
-    const result = isNamed ? { form: "open", notice, errors: {}, values: {} } : undefined;
+    const result = isNamed ? { form: "search", notice, errors: {}, values: {} } : undefined;
     return sendAccountPage(c, dependencies, id, result);
   });
 
@@ -70,7 +40,7 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
         `The account ${id} has been created. Issue its first key on its page.`,
       );
     const result = await submit("create", c.get("view"), create, FIELD_NAMES);
-    return sendAccountsPage(c, dependencies, parseStarts(fields["list"]), result);
+    return sendAccountsPage(c, dependencies, parseList(fields["list"]), result);
   });
 
   /** Adds a change of an account, which shows the page of the account with its outcome. */
@@ -89,8 +59,10 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     });
   }
   addChange("plan", "plan", async (id, fields) => {
-    const plan = readPlanFields(fields, plans, await store.accounts.find(id));
-    return noticeOf(await accounts.setPlan(id, plan), `The plan is now ${fields["plan"]}.`);
+    return noticeOf(
+      await accounts.setPlan(id, readPlanFields(fields, plans)),
+      `The plan is now ${fields["plan"]}.`,
+    );
   });
   addChange("delete", "delete", async (id, { account = "" }) => {
     if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);

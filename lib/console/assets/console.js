@@ -96,7 +96,8 @@ function showAnswer(page, isOther) {
   if (invalid !== null) return invalid.focus();
   const isThere = document.activeElement !== document.body && document.activeElement === focused;
   if (isThere && focused?.checkVisibility()) return;
-  const control = focused?.closest("[popover]") == null ? "form button" : "button[popovertarget]";
+  const [kind] = focused?.getAttribute("popovertarget")?.split("-") ?? [];
+  const control = kind === undefined ? "form button" : `button[popovertarget^=${kind}-]`;
   /** @type {HTMLElement | null} */
   const next = document.querySelector(`tbody tr:nth-child(${index + 1}) ${control}`);
   (next ?? document.getElementById("result"))?.focus({ preventScroll: true });
@@ -113,15 +114,15 @@ function report(message) {
 /**
  * Shows that a form was not answered as expected. It stays until it is dismissed, or the next result replaces it.
  * @param {string} title
- * @param {string} message
+ * @param {(string | Node)[]} message
  */
-function showFailure(title, message) {
+function showFailure(title, ...message) {
   const template = /** @type {HTMLTemplateElement | null} */ (document.getElementById("failure"));
   const notice = template?.content.cloneNode(true);
   if (!(notice instanceof DocumentFragment)) return;
   const [text, strong] = notice.querySelectorAll("p, strong");
   strong?.append(title);
-  text?.append(message);
+  text?.append(...message);
   document.getElementById("result")?.replaceChildren(notice);
 }
 
@@ -178,7 +179,12 @@ async function send({ form, action, body }) {
     const problem = problemOf(page);
     while (isPressed) await new Promise((resolve) => setTimeout(resolve, 20));
     if (problem !== undefined) return showFailure("Outcome unknown.", `${problem} ${UNKNOWN}`);
-    if (page.getElementById("result") === null) return showFailure("Not done.", page.body.innerText.trim());
+    // Not a page of a section: what it says is shown above this one.
+    if (page.getElementById("result") === null)
+      return showFailure(
+        `${page.querySelector("h1")?.textContent}.`,
+        ...[...page.querySelectorAll("main > p")].flatMap((node) => [...node.childNodes, " "]),
+      );
     delete form.dataset["edited"];
     if (response.ok) {
       /** @type {HTMLElement | null} */ (form.closest("[popover]"))?.hidePopover();
@@ -199,7 +205,7 @@ async function send({ form, action, body }) {
 /** An address without the message that it made a page show once. @param {string} address */
 function withoutMessage(address) {
   const url = new URL(address);
-  for (const name of ["added", "removed", "key"]) url.searchParams.delete(name);
+  for (const name of ["added", "removed", "key", "also"]) url.searchParams.delete(name);
   return url.href;
 }
 

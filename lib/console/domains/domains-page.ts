@@ -3,7 +3,7 @@ import { formatCount } from "../../core/text.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
-import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
+import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type Column,
   type ConsoleRequest,
@@ -108,22 +108,20 @@ function hostTable(view: View, { source, progress }: DomainsContext, snapshot: K
     const href = pathOf(view, "domains", name);
     const redirect = html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`;
     const advice = html`<div class="small">${stack?.reason ?? ""} <span class="quiet">${stack?.next.join(" ") ?? ""}</span></div>`;
-    const actions = html`<a class="button" href="${href}" aria-label="Open ${name}">Open</a>
-      ${source.kind === "file" ? removeDialog(view, host, snapshot, "list") : ""}`;
     const cells = [
-      html`<a href="${href}">${name}</a>`,
+      html`<a href="${href}" title="${name}">${name}</a>`,
       role === "redirect" ? redirect : ROLE_NAMES[role],
       hostState(host, progress.of(name)),
       ...(isStack ? [advice] : []),
-      actions,
+      source.kind === "file" ? removeDialog(view, host, snapshot, "list") : "",
     ];
     return { id: `host-${name}`, cells };
   });
   const columns: readonly Column[] = [
-    ["Domain", "host"],
-    ["Role"],
+    ["Domain", "name"],
+    ["Role", "wide"],
     ["State"],
-    ...(isStack ? ([["Reason and next step"]] as const) : []),
+    ...(isStack ? ([["Reason and next step", "wide text"]] as const) : []),
     ["Actions"],
   ];
   return html`${table(columns, rows, "There is no domain yet: only the platform's own host is served.")}
@@ -166,13 +164,11 @@ export function removeDialog(
       ? html``
       : html`<span class="quiet small">Make another domain the primary to remove this one.</span>`;
   }
-  const body = changeForm(
-    view,
-    pathOf(view, "domains", host, "remove"),
-    html`<input type="hidden" name="version" value="${version}">
+  return formDialog(view, pathOf(view, "domains", host, "remove"), {
+    ...{ id: `remove-${host}`, opener: "Remove…", title: "Remove the domain?" },
+    ...{ confirm: "Remove domain", isDanger: true },
+    fields: html`<input type="hidden" name="version" value="${version}">
       <p><strong class="host">${host}</strong> is not served any more from the next request on.</p>
-      <p class="quiet small">Remove its record at the DNS provider as well, so that no record points here.</p>
-      <div class="actions"><button class="danger">Remove domain</button> <button type="button" data-close>Cancel</button></div>`,
-  );
-  return dialogButton(`remove-${host}`, "Remove…", "Remove the domain?", body);
+      <p class="quiet small">Remove its record at the DNS provider as well, so that no record points here.</p>`,
+  });
 }

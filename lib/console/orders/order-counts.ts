@@ -7,7 +7,7 @@ import type { Clock, Instant } from "../../core/time.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderCounts, OrderStore } from "../../orders/order-store.ts";
 import { changeForm } from "../form.ts";
-import { formatTime, type Html, panel, pathOf, type View } from "../page.ts";
+import { formatInstant, type Html, pathOf, type View } from "../page.ts";
 
 const MAX_SHARE = 1 / 20;
 const PATIENCE_MS = 100;
@@ -75,19 +75,17 @@ export function countsPanel(
     const mark = status === current ? html` aria-current="true"` : "";
     return html`<div><dt><a href="${linkTo(status)}"${mark}>${status ?? "all"}</a></dt><dd>${count === undefined ? "–" : formatCount(count)}</dd></div>`;
   });
-  const at = latest === undefined ? "Not counted yet." : `Counted at ${formatTime(latest.at)}.`;
+  const at = latest === undefined ? "Not counted yet." : `Counted at ${formatInstant(latest.at)}.`;
   const states = [
     isMetered ? at : "",
     isRunning && (isMetered || latest === undefined) ? "Counting …" : "",
     failure === undefined ? "" : `The last count failed: ${failure}`,
   ].filter(Boolean);
-  return panel(
-    "counts",
-    "By status",
-    html`<dl class="counts number">${items}</dl>
-      ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
-      ${isMetered ? countOnRequest(view, counter, list) : ""}`,
-  );
+  return html`<section aria-label="By status">
+    <dl class="counts number">${items}</dl>
+    ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
+    ${isMetered ? countOnRequest(view, counter, list) : ""}
+  </section>`;
 }
 
 function sumOf(counts: OrderCounts): number {
@@ -111,5 +109,5 @@ export function explainCountCost(lastCount: number | undefined): string {
   const units = formatCount(Math.ceil((orders * MAX_ITEM_BYTES) / READ_UNIT_BYTES));
   const subject =
     lastCount === undefined ? "for a million orders" : `for the ${formatCount(orders)} of the last count`;
-  return `Counting reads every order from DynamoDB: at most ${units} read units ${subject}, and at least one for each bucket.`;
+  return `Counting, like an export, reads every order from DynamoDB: at most ${units} read units ${subject}, and at least one for each bucket.`;
 }

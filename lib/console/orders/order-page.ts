@@ -2,9 +2,9 @@
 import { html } from "hono/html";
 import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
+import type { OrderWithHistory } from "../../orders/history.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import {
-  explainTransitionError,
   explainUnknownStatus,
   isOrderStatus,
   type OrderEvent,
@@ -13,9 +13,10 @@ import {
   transition,
 } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "../../orders/order.ts";
+import type { OrderStore } from "../../orders/order-store.ts";
 import type { NewOrder, Orders } from "../../orders/orders.ts";
 import { DamagedOrderError, toLine } from "../../orders/wire.ts";
-import { changeForm, dialogButton, type FormResult, fieldOf } from "../form.ts";
+import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   backLink,
   type ConsoleDependencies,
@@ -27,10 +28,11 @@ import {
   sendMissing,
   sendPage,
   table,
+  timeOf,
   type View,
 } from "../page.ts";
 
-/** Sends the page of one order, with every event. One that the state machine does not allow has the reason. */
+/** Sends the page of one order, with the events that the state machine allows. */
 export async function sendOrderPage(
   c: ConsoleRequest,
   { store, clock }: ConsoleDependencies,
@@ -39,10 +41,7 @@ export async function sendOrderPage(
 ): Promise<Response> {
   const view = c.get("view");
   const back = backLink(view, "orders");
-  const order = await store.orders.find(id).catch((error: unknown) => {
-    if (error instanceof DamagedOrderError) return error;
-    throw error;
-  });
+  const order = await findOrder(store.orders, id);
   if (order instanceof DamagedOrderError) {
     const problem = html`<p>${errorMessage(order)}</p><p>'store-orders database check' says what to do.</p>`;
     const body = html`<div>${back}<h1 class="number">Order ${id} is damaged</h1></div>${panel("record", "Record", problem)}`;
@@ -52,44 +51,60 @@ export async function sendOrderPage(
     const message = html`There is no order with the ID ${id}.`;
     return sendMissing(c, "order", { back, message, notice: result?.notice });
   }
-  const { record, status } = order;
+  const { record, status, history } = order;
+  const now = clock();
   const facts = html`<dl class="facts number">
     <dt>Status</dt><dd>${statusBadge(status)}</dd>
+    <dt>Placed</dt><dd>${placedAt(order) === undefined ? "–" : timeOf(placedAt(order) ?? now, now)}</dd>
     <dt>Pet</dt><dd>${record.petId ?? "–"}</dd>
     <dt>Quantity</dt><dd>${record.quantity ?? "–"}</dd>
     <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
     <dt>Complete</dt><dd>${formatComplete(record)}</dd>
   </dl>`;
-  const events = isOrderStatus(status)
-    ? eventList(view, order, clock())
-    : html`<p>Nothing. ${explainUnknownStatus(order)}</p>`;
-  const history = order.history.map(({ event, at, by = "–", requestId = "–" }) => ({
+  const isKnown = isOrderStatus(status);
+  const isFinished = isKnown && eventsThatChange(order, now).length === 0;
+  const changes = history.map(({ event, at, by, requestId = "–" }) => ({
     id: `change-${event}`,
-    cells: [event, new Date(at).toISOString(), html`<code>${by}</code>`, html`<code>${requestId}</code>`],
+    cells: [event, new Date(at).toISOString(), authorOf(view, by), html`<code>${requestId}</code>`],
   }));
-  const body = html`<div>${back}<h1 class="number">Order ${id}</h1></div>
-    <div class="columns">
-      ${panel("record", "Record", facts)}
-      ${panel("events", "What can happen next", events)}
+  const body = html`<div class="head">
+      <div>${back}<h1 class="number">Order ${id}</h1>
+        ${isKnown ? "" : html`<p>${explainUnknownStatus(order)}</p>`}
+        ${isFinished ? html`<p>Nothing more can happen to this order.</p>` : ""}</div>
+      <div class="actions">${orderActions(view, order, now, html``)}</div>
     </div>
-    ${panel("history", "History", table(HISTORY_COLUMNS, history, "Its changes are not known."))}`;
-  return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice });
+    ${panel("record", "Record", facts)}
+    ${panel("history", "History", table(HISTORY_COLUMNS, changes, "Its changes are not known."), "flush cards")}`;
+  const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
+  const notice =
+    c.req.query("also") === undefined ? undefined : ({ kind: "success", message: also } as const);
+  return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice ?? notice });
 }
 
-const HISTORY_COLUMNS = [["Change"], ["Time"], ["By"], ["Request"]] as const;
-
-/** Every event: a button if it changes the order, otherwise the reason why it does not. */
-function eventList(view: View, order: StoredOrder, at: Instant): Html {
-  const changes = eventsThatChange(order, at);
-  const items = EVENTS.map((event) => {
-    const label = html`${EVENT_LABELS[event]}`;
-    if (changes.includes(event))
-      return html`<li>${eventControl(view, order.record.id, event, label, html``)}</li>`;
-    const refused = transition(order, event, at);
-    const reason = refused.ok ? "This would change nothing." : explainTransitionError(refused);
-    return html`<li><button type="button" disabled>${label}</button> <span class="quiet small">${reason}</span></li>`;
+/** Finds an order, or what is wrong with one that cannot be read. */
+export function findOrder(
+  store: OrderStore,
+  id: bigint,
+): Promise<OrderWithHistory | DamagedOrderError | undefined> {
+  return store.find(id).catch((error: unknown) => {
+    if (error instanceof DamagedOrderError) return error;
+    throw error;
   });
-  return html`<ul class="events">${items}</ul>`;
+}
+
+const HISTORY_COLUMNS = [["Change"], ["Time", "number"], ["By"], ["Request"]] as const;
+
+/** The instant at which an order was placed; `undefined` if its history does not begin with that. */
+export function placedAt({ history: [first] }: OrderWithHistory): Instant | undefined {
+  return first?.event === "place" ? first.at : undefined;
+}
+
+/** Who made a change. The identifier of a key leads to its account. */
+function authorOf(view: View, by = "–"): Html {
+  const [, account] = /^([a-z0-9-]+)\.\w{10}$/.exec(by) ?? [];
+  if (account === undefined) return html`<code>${by}</code>`;
+  const query = new URLSearchParams({ key: by });
+  return html`<a href="${pathOf(view, "accounts", account)}?${query}"><code>${by}</code></a>`;
 }
 
 const LEVELS: Readonly<Record<OrderStatus, string>> = { pending: "warn", shipped: "good", cancelled: "calm" };
@@ -105,15 +120,15 @@ export function formatComplete({ complete }: OrderRecord): string {
   return complete ? "yes" : "no";
 }
 
-/** The events that an operator can apply, with the labels of their buttons. */
-const EVENT_LABELS: Readonly<Record<OrderEvent, string>> = {
-  ship: "Ship",
-  fulfil: "Fulfil",
-  cancel: "Cancel",
+/** The events that an operator can apply: the label of each, that of its confirmation, and what cannot be undone. */
+const EVENT_TEXTS: Readonly<Record<OrderEvent, readonly [label: string, confirm: string, effect: string]>> = {
+  ship: ["Ship", "Ship order", "A shipped order stays shipped: it can no longer be cancelled."],
+  fulfil: ["Fulfil", "Mark as complete", "A complete order stays complete."],
+  cancel: ["Cancel", "Cancel order", "A cancelled order stays cancelled: it can no longer be shipped."],
 };
 
 /** Every event, in the order of its button. */
-export const EVENTS = Object.keys(EVENT_LABELS) as readonly OrderEvent[];
+export const EVENTS = Object.keys(EVENT_TEXTS) as readonly OrderEvent[];
 
 /** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */
 export function eventsThatChange(order: StoredOrder, at: Instant): readonly OrderEvent[] {
@@ -124,41 +139,38 @@ export function eventsThatChange(order: StoredOrder, at: Instant): readonly Orde
   });
 }
 
-/** A button for each event that changes the order. `list` are the fields that name the page of the table. */
+/**
+ * A button for each event that changes the order, which asks once: no event can be undone. `list` are the fields that name
+ * the page of the table.
+ */
 export function orderActions(view: View, order: StoredOrder, at: Instant, list: Html): Html {
   const { id } = order.record;
   const controls = eventsThatChange(order, at).map((event) => {
-    const label = html`${EVENT_LABELS[event]}<span class="sr"> order ${id}</span>`;
-    return eventControl(view, id, event, label, list);
+    const [label, confirm, effect] = EVENT_TEXTS[event];
+    return formDialog(view, pathOf(view, "orders", `${id}`, event), {
+      ...{ id: `${event}-${id}`, title: `${label} order ${id}?`, confirm, isDanger: event === "cancel" },
+      opener: html`${label}<span class="sr"> order ${id}</span>…`,
+      fields: html`${list}<p>${effect}</p>`,
+    });
   });
   return html`${controls}`;
 }
 
-/** The button of an event. A cancel cannot be undone, and is not the usual event: it asks for confirmation. */
-function eventControl(view: View, id: bigint, event: OrderEvent, label: Html, list: Html): Html {
-  const action = pathOf(view, "orders", `${id}`, event);
-  if (event !== "cancel") return changeForm(view, action, html`${list}<button>${label}</button>`);
-  const confirmation = html`${list}<p>A cancelled order stays cancelled: it can no longer be shipped.</p>
-    <div class="actions">
-      <button class="danger">Cancel order</button> <button type="button" data-close>Keep it</button>
-    </div>`;
-  const form = changeForm(view, action, confirmation);
-  return dialogButton(`cancel-${id}`, html`${label}…`, `Cancel order ${id}?`, form);
-}
-
-/** The fields of the form that places an order: all five of a record, each optional. */
-export function placeFields(result: FormResult | undefined): Html {
+/** The button that opens the form to place an order: all five fields of a record, each optional. */
+export function placeButton(view: View, list: Html, result: FormResult | undefined): Html {
   const integer = (name: "id" | "petId" | "quantity", label: string, hint: string) =>
     fieldOf("place", { name, label, hint, inputMode: "numeric" }, result);
   const shipDate = `Optional, such as ${ORDER_FIELDS.shipDate.example}.`;
-  return html`<div class="columns">
-      ${integer("id", "ID", "Optional: a new one is chosen.")}
-      ${integer("petId", "Pet ID", "Optional.")}
-      ${integer("quantity", "Quantity", "Optional.")}
-      ${fieldOf("place", { name: "shipDate", label: "Expected ship date", hint: shipDate }, result)}
-      ${fieldOf("place", { name: "complete", label: "Complete", hint: "Optional.", options: COMPLETE }, result)}
-    </div>
-    <div><button class="main">Place order</button></div>`;
+  const fields = html`${list}
+    ${integer("id", "ID", "Optional: a new one is chosen.")}
+    ${integer("petId", "Pet ID", "Optional.")}
+    ${integer("quantity", "Quantity", "Optional.")}
+    ${fieldOf("place", { name: "shipDate", label: "Expected ship date", hint: shipDate }, result)}
+    ${fieldOf("place", { name: "complete", label: "Complete", hint: "Optional.", options: COMPLETE }, result)}`;
+  return formDialog(view, pathOf(view, "orders"), {
+    ...{ id: "place", opener: "Place order…", isMain: true, title: "Place an order", confirm: "Place order" },
+    fields,
+  });
 }
 
 const COMPLETE = [

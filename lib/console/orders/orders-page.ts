@@ -8,43 +8,45 @@ import { ORDER_FIELDS } from "../../orders/order.ts";
 import { type DamagedOrder, orderQueryIssues } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
-import { changeForm, type FormResult, fieldOf } from "../form.ts";
+import type { FormResult } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
+  choices,
   type Html,
   pager,
   panel,
   pathOf,
   sendPage,
   table,
+  timeOf,
 } from "../page.ts";
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
-import { formatComplete, orderActions, placeFields, statusBadge } from "./order-page.ts";
+import { findOrder, orderActions, placeButton, placedAt, statusBadge } from "./order-page.ts";
 
 /** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
 export interface OrderTable {
   /** Only orders with this status. */
   readonly status?: OrderStatus | undefined;
-  readonly sort: "newest" | "oldest";
+  readonly sort: "highest" | "lowest";
   /** `after`: the page behind `id`, or the first one. `before`: the page in front of `id`, or the last one. */
   readonly side: "after" | "before";
   readonly id?: bigint | undefined;
 }
 
 /** The first page of all orders. */
-export const FIRST_TABLE: OrderTable = { sort: "newest", side: "after" };
+export const FIRST_TABLE: OrderTable = { sort: "highest", side: "after" };
 
 /** Reads a query string that `formatTable` wrote. Throws `InvalidInputError` if it is something else. */
 export function parseTable(query: string): OrderTable {
   const params = new URLSearchParams(query);
-  const [status, sort = "newest"] = [params.get("status") ?? undefined, params.get("sort") ?? undefined];
+  const [status, sort = "highest"] = [params.get("status") ?? undefined, params.get("sort") ?? undefined];
   const side = params.has("before") ? "before" : "after";
   const text = params.get(side) ?? "";
   const id = parseInt64(text);
   const issues = orderQueryIssues({ status, limit: PAGE_SIZE });
-  if (sort !== "newest" && sort !== "oldest")
-    issues.push({ path: "sort", message: "Use one of: newest, oldest." });
+  if (sort !== "highest" && sort !== "lowest")
+    issues.push({ path: "sort", message: "Use one of: highest, lowest." });
   if (text !== "" && id === undefined)
     issues.push({ path: "id", message: ORDER_FIELDS.id.validate(text) ?? "" });
   if (issues.length > 0) throw new InvalidInputError(issues);
@@ -55,7 +57,7 @@ export function parseTable(query: string): OrderTable {
 export function formatTable({ status, sort, side, id }: OrderTable): string {
   const params = new URLSearchParams();
   if (status !== undefined) params.set("status", status);
-  if (sort !== "newest") params.set("sort", sort);
+  if (sort !== "highest") params.set("sort", sort);
   if (side === "before" || id !== undefined) params.set(side, `${id ?? ""}`);
   return `${params}`;
 }
@@ -84,7 +86,7 @@ function idOf(row: TableRow): bigint {
 
 async function readTable(store: OrderStore, table: OrderTable): Promise<TablePage> {
   const { status, sort, side, id } = table;
-  const order = (sort === "oldest") === (side === "after") ? "asc" : "desc";
+  const order = (sort === "lowest") === (side === "after") ? "asc" : "desc";
   const rows: TableRow[] = [];
   let readUnits: number | undefined;
   let end = id;
@@ -99,7 +101,7 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   // Nothing is in front of these orders: they are on the first page, which may hold more of them.
   if (side === "before" && id !== undefined && end === undefined)
     return readTable(store, { ...table, side: "after", id: undefined });
-  rows.sort((a, b) => ((sort === "oldest") === idOf(a) < idOf(b) ? -1 : 1));
+  rows.sort((a, b) => ((sort === "lowest") === idOf(a) < idOf(b) ? -1 : 1));
   const at = (beyond: OrderTable["side"], from: bigint | undefined) =>
     from === undefined ? undefined : { ...table, side: beyond, id: from };
   const [first, last] = [rows.at(0), rows.at(-1)].map((row) => row && idOf(row));
@@ -112,44 +114,62 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
     : { rows, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
 }
 
+/** The most instants that are kept. */
+const MAX_PLACINGS = 1_000;
+
+/** Reads when orders were placed. Only the history has it, which is read once: it never changes. */
+export function createPlacings(store: OrderStore) {
+  const known = new Map<bigint, Instant | undefined>();
+  return async (ids: readonly bigint[]): Promise<ReadonlyMap<bigint, Instant | undefined>> => {
+    if (known.size > MAX_PLACINGS) known.clear();
+    const read = async (id: bigint) => {
+      const order = await findOrder(store, id);
+      known.set(id, order === undefined || order instanceof Error ? undefined : placedAt(order));
+    };
+    await Promise.all(ids.filter((id) => !known.has(id)).map(read));
+    return known;
+  };
+}
+
+/** The dependencies of the table. */
+export interface OrdersContext extends ConsoleDependencies {
+  readonly counter: OrderCounter;
+  readonly placings: ReturnType<typeof createPlacings>;
+}
+
 export async function sendOrdersPage(
   c: ConsoleRequest,
-  { store, clock, isMetered }: ConsoleDependencies,
-  counter: OrderCounter,
+  { store, clock, isMetered, counter, placings }: OrdersContext,
   shown: OrderTable,
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
   const page = await readTable(store.orders, shown);
+  const placed = await placings(page.rows.map(idOf));
   if (!isMetered) await counter.refresh();
   const backlog = isMetered ? undefined : await store.outbox?.backlog();
+  const now = clock();
   const { readUnits, next, previous } = page;
   const { status, sort, side, id } = shown;
   // The forms name the page of the table, so that a change returns to it.
   const list = html`<input type="hidden" name="list" value="${formatTable(shown)}">`;
-  const linkTo = (to: OrderTable) => {
+  const linkTo = (to: OrderTable, path = pathOf(view, "orders")) => {
     const query = formatTable(to);
-    return `${pathOf(view, "orders")}${query === "" ? "" : `?${query}`}`;
+    return `${path}${query === "" ? "" : `?${query}`}`;
   };
   const rows = page.rows.map((row) => {
     const orderId = idOf(row);
     const link = html`<a href="${pathOf(view, "orders", `${orderId}`)}">${orderId}</a>`;
-    if ("damaged" in row) return { id: `order-${orderId}`, cells: [link, DAMAGED, "–", "–", "–", "–", ""] };
-    const { record, status } = row.order;
+    const at = placed.get(orderId);
+    const placing = at === undefined ? "–" : timeOf(at, now);
+    if ("damaged" in row)
+      return { id: `order-${orderId}`, cells: [link, DAMAGED, placing, "–", "–", "–", ""] };
+    const { record, status: own } = row.order;
     const { petId = "–", quantity = "–", shipDate = "–" } = record;
-    const actions = orderActions(view, row.order, clock(), list);
-    const cells = [link, statusBadge(status), petId, quantity, shipDate, formatComplete(record), actions];
+    const state = html`${statusBadge(own)}${record.complete === true ? html` <span class="quiet small wide">complete</span>` : ""}`;
+    const day = html`<span title="${shipDate}">${/^\d{4}-\d\d-\d\d(?=T)/.exec(shipDate)?.[0] ?? shipDate}</span>`;
+    const cells = [link, state, placing, petId, quantity, day, orderActions(view, row.order, now, list)];
     return { id: `order-${orderId}`, cells };
-  });
-  const kind = `${id === undefined ? "" : "more "}${status === undefined ? "" : `${status} `}`;
-  const empty =
-    next === undefined
-      ? `There are no ${kind}orders.`
-      : "No such orders among those that were read for this page. The next page may have some.";
-  const sortLinks = (["newest", "oldest"] as const).map((each) => {
-    const mark = each === sort ? html` aria-current="true"` : "";
-    const label = each === "newest" ? "Newest first" : "Oldest first";
-    return html`<a class="button" href="${linkTo({ ...FIRST_TABLE, status, sort: each })}"${mark}>${label}</a>`;
   });
   const isFirst = side === "after" && id === undefined;
   const isLast = next === undefined || (side === "before" && id === undefined);
@@ -160,26 +180,31 @@ export async function sendOrdersPage(
     ["Next page", next && linkTo(next)],
     ["Last page", isLast ? undefined : edge("before")],
   ]);
-  const find = html`${list}
-    ${fieldOf("find", { name: "id", label: "Order ID", inputMode: "numeric" }, result)}<button>Find</button>`;
+  const sorts = (["highest", "lowest"] as const).map(
+    (each) => [SORTS[each], linkTo({ ...FIRST_TABLE, status, sort: each }), each === sort] as const,
+  );
   const body = html`<div class="head">
       <div><h1>Orders</h1><p>Shipping and cancelling cannot be undone.</p></div>
-      ${changeForm(view, pathOf(view, "find-order"), find, "form row")}
+      ${placeButton(view, list, result)}
     </div>
     ${countsPanel(view, counter, isMetered, list, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
-    ${backlog && isLate(backlog, clock()) ? backlogPanel(backlog) : ""}
-    <section class="panel flush even" aria-labelledby="table-title">
+    ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
+    <section class="panel flush" aria-labelledby="table-title">
       <div class="head">
         <h2 id="table-title">${titleOf(shown)}</h2>
-        <nav class="actions" aria-label="Order of the table">${sortLinks}</nav>
+        <div class="actions">
+          ${choices("Order of the table", sorts)}
+          <a class="button" href="${linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"))}" download>Export</a>
+        </div>
       </div>
-      ${table(COLUMNS, rows, empty)}
+      ${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))}
       ${pages}
     </section>
-    ${panel("place", "Place an order", changeForm(view, pathOf(view, "orders"), html`${list}${placeFields(result)}`, "form"))}
     ${isMetered ? updateCost(readUnits) : ""}`;
   return sendPage(c, { title: "Orders", body, notice: result?.notice });
 }
+
+const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;
 
 /** In the place of a status. The page of the order says what is wrong. */
 const DAMAGED = html`<span class="badge bad">damaged</span>`;
@@ -187,12 +212,21 @@ const DAMAGED = html`<span class="badge bad">damaged</span>`;
 const COLUMNS = [
   ["Order", "number"],
   ["Status"],
-  ["Pet", "number"],
-  ["Quantity", "right number"],
-  ["Ship date", "number"],
-  ["Complete"],
+  ["Placed", "rest"],
+  ["Pet", "number wide"],
+  ["Quantity", "right number wide"],
+  ["Ship date", "number wide"],
   ["Actions"],
 ] as const;
+
+/** The reason why a page of the table has no orders. */
+function explainEmpty({ status, id }: OrderTable, hasMore: boolean): string | Html {
+  if (hasMore) return "No such orders among those that were read for this page. The next page may have some.";
+  if (status !== undefined || id !== undefined)
+    return `There are no ${id === undefined ? "" : "more "}${status === undefined ? "" : `${status} `}orders.`;
+  return html`No order has been placed yet. The API cannot place orders: your program does, or
+    <code>store-orders orders import FILE</code>, or the button above.`;
+}
 
 function titleOf({ status, side, id }: OrderTable): string {
   const subject =

@@ -5,18 +5,11 @@ import { explainTransitionError } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
 import { invalidForm, submit } from "../form.ts";
-import {
-  type ConsoleApp,
-  type ConsoleDependencies,
-  type ConsoleRequest,
-  type Notice,
-  pathOf,
-  type Section,
-  type View,
-} from "../page.ts";
+import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, Section, View } from "../page.ts";
+import { sendExport } from "./export.ts";
 import { OrderCounter } from "./order-counts.ts";
 import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
-import { FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
+import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
 /** The section about orders: their number by status, all of them page by page, and each through its lifecycle. */
 export const ordersSection: Section = { path: "orders", title: "Orders", add: addOrderPages };
@@ -25,41 +18,31 @@ function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void
   const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock, by: "console" });
   const counter = new OrderCounter(store.orders, clock);
+  const context = { ...dependencies, counter, placings: createPlacings(store.orders) };
 
-  /** Sends the table with the issues of an input. */
-  function sendInvalid(c: ConsoleRequest, id: string, error: unknown): Promise<Response> {
-    return sendOrdersPage(c, dependencies, counter, FIRST_TABLE, invalidForm("find", { id }, error));
-  }
+  app.get("/orders", (c) => sendTable(c, (table) => sendOrdersPage(c, context, table)));
+  app.get("/orders/export", (c) => sendTable(c, (table) => sendExport(c, dependencies, table)));
 
-  function sendWrongId(c: ConsoleRequest, id: string): Promise<Response> {
-    return sendInvalid(c, id, invalidInput("id", ORDER_FIELDS.id.validate(id) ?? ""));
-  }
-
-  app.get("/orders", (c) => {
+  /** Sends what an address names, or the first page with the reason why it names nothing. */
+  function sendTable(c: ConsoleRequest, send: (table: OrderTable) => Promise<Response>): Promise<Response> {
     try {
-      return sendOrdersPage(c, dependencies, counter, parseTable(new URL(c.req.url).search));
+      return send(parseTable(new URL(c.req.url).search));
     } catch (error) {
-      return sendInvalid(c, c.req.query("before") ?? c.req.query("after") ?? "", error);
+      return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, error));
     }
-  });
-
-  // Not with GET: what is pasted here by mistake, such as a key, must not become an address.
-  app.post("/find-order", async (c) => {
-    const view = c.get("view");
-    const text = (view.fields["id"] ?? "").trim();
-    const id = parseInt64(text);
-    return id === undefined ? sendWrongId(c, text) : c.redirect(pathOf(view, "orders", `${id}`), 303);
-  });
+  }
 
   app.get("/orders/:id{-?\\d+}", async (c) => {
     const id = parseInt64(c.req.param("id"));
-    return id === undefined ? sendWrongId(c, c.req.param("id")) : sendOrderPage(c, dependencies, id);
+    if (id !== undefined) return sendOrderPage(c, dependencies, id);
+    const problem = invalidInput("id", ORDER_FIELDS.id.validate(c.req.param("id")) ?? "");
+    return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, problem));
   });
 
   app.post("/orders", async (c) => {
     const view = c.get("view");
     const result = await submit("place", view, () => placeOrder(orders, view));
-    return sendOrdersPage(c, dependencies, counter, listOf(view), result);
+    return sendOrdersPage(c, context, listOf(view), result);
   });
 
   app.post("/orders/count", async (c) => {
@@ -68,7 +51,7 @@ function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void
     const message = failure ?? (isRunning ? "The count has started." : "Every order has been counted.");
     const notice: Notice = { kind: failure === undefined ? "success" : "failure", message };
     const result = { form: "count", notice, errors: {}, values: {} };
-    return sendOrdersPage(c, dependencies, counter, listOf(c.get("view")), result);
+    return sendOrdersPage(c, context, listOf(c.get("view")), result);
   });
 
   for (const event of EVENTS) {
@@ -78,7 +61,7 @@ function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void
       const view = c.get("view");
       const result = await submit(event, view, () => applyEvent(orders, event, id));
       if (view.fields["list"] === undefined) return sendOrderPage(c, dependencies, id, result);
-      return sendOrdersPage(c, dependencies, counter, listOf(view), result);
+      return sendOrdersPage(c, context, listOf(view), result);
     });
   }
 }

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import { NO_USAGE } from "../../../lib/plans/windows.ts";
 import { follow, readTable, useSession } from "../../support/console.ts";
 
 let console: Awaited<ReturnType<typeof useSession>>;
@@ -18,7 +19,7 @@ test("every account is on one page, from which one can go to the next, the previ
   await fill();
   const forwards = await follow(console.get, await get("accounts"), "Next page");
   expect(forwards.flatMap(({ rows }) => rows)).toEqual(IDS);
-  expect(forwards.map(({ links }) => Object.keys(links))).toEqual([
+  expect(forwards.map(({ links }) => Object.keys(links).filter((label) => label.endsWith("page")))).toEqual([
     ["Next page"],
     ["First page", "Next page"],
     ["First page", "Previous page", "Next page"],
@@ -41,11 +42,10 @@ test("an address names at most the last 50 pages, however many there are", async
 test("an account that is created on another page of the list is answered with that page", async () => {
   await fill();
   const post = async (path: string, fields: Record<string, string>) =>
-    readTable(await console.post(path, { list: "shop-049,shop-099", ...fields }));
+    readTable(await console.post(path, { list: "after=shop-049,shop-099", ...fields }));
   const created = await post("accounts", { account: "shop-100a", plan: "free" });
   expect(created.rows.slice(0, 2)).toEqual(["shop-100", "shop-100a"]);
-  expect((await post("find-account", { id: "No ID" })).rows[0]).toBe("shop-100");
-  expect((await post("accounts", { account: "new", plan: "free", list: "<b>,x" })).rows[0]).toBe("new");
+  expect((await post("accounts", { account: "new", plan: "free", list: "after=<b>,x" })).rows[0]).toBe("new");
 });
 
 test("an address that names no page shows the first one, and a page after the last says so", async () => {
@@ -64,10 +64,69 @@ test("a ban is shown, except one that a clock nine years ahead wrote, because re
   const admit = (at: number) => accounts.admit({ accountId: "ahead", hash: key.hash }, at);
   for (let request = 0; request < 90; request++) await admit(console.clock() + nineYears);
   for (const path of ["accounts", "accounts/ahead"])
-    expect(await console.textOf(path)).not.toContain("banned");
+    expect(await console.textOf(path)).not.toContain("badge bad");
   for (let request = 0; request < 90; request++) await admit(console.clock());
-  for (const path of ["accounts", "accounts/ahead"]) expect(await console.textOf(path)).toContain("banned");
+  for (const path of ["accounts", "accounts/ahead"])
+    expect(await console.textOf(path)).toContain('badge bad">banned');
   const lifted = await console.post("accounts/ahead/keys/ahead.1/unban");
   expect([lifted.status, /has been lifted/.test(await lifted.text())]).toEqual([200, true]);
   expect((await accounts.find("ahead"))?.rejections).toEqual({});
+});
+
+test("a filter finds the accounts that are banned, or near a limit, on as many pages as they take", async () => {
+  await fill();
+  const { accounts } = console.store;
+  const now = console.clock();
+  const admit = async (id: string, count: number) => {
+    const key = { id: `${id}.k`, hash: id.padEnd(64, "0"), createdAt: 0 };
+    await accounts.create({ id, plan: "free", keys: [key] });
+    for (let request = 0; request < count; request++)
+      await accounts.admit({ accountId: id, hash: key.hash }, now);
+  };
+  const banned = Array.from({ length: 60 }, (_, index) => `a-${String(index).padStart(2, "0")}`);
+  for (const id of banned) await admit(id, 81);
+  await admit("near", 48);
+  await admit("quiet", 47);
+  const first = await get("accounts?show=banned");
+  const pages = await follow(console.get, first, "Next page");
+  expect(pages.map(({ rows }) => rows)).toEqual([banned.slice(0, 50), banned.slice(50)]);
+  expect((await get(pages[1]?.links["First page"] ?? "")).rows).toEqual(first.rows);
+  const near = await follow(console.get, await get("accounts?show=limit"), "Next page");
+  expect(near.flatMap(({ rows }) => rows)).toEqual([...banned, "near"]);
+  expect(near.at(-1)?.text).toMatch(/account-near[\s\S]*near a limit/);
+  for (const id of banned) await accounts.delete(id);
+  expect((await get("accounts?show=banned")).text).toContain("No account has a key that is banned now.");
+  expect((await get("accounts?show=anything")).rows).toHaveLength(50);
+});
+
+test("a store of many accounts is read in part for a filter, and the next page goes on from there", async () => {
+  const { accounts, ...rest } = console.store;
+  let read = 0;
+  const list: typeof accounts.list = async function* (after = "a0000", limit = 0) {
+    const from = Number(after.slice(1)) + 1;
+    for (let at = from; at < Math.min(from + limit, 5_000); at++) {
+      read++;
+      yield {
+        id: `a${String(at).padStart(4, "0")}`,
+        plan: "free",
+        keys: [],
+        usage: NO_USAGE,
+        rejections: {},
+      };
+    }
+  };
+  console = await useSession({ store: { ...rest, accounts: { ...accounts, list } } });
+  read = 0;
+  const first = await get("accounts?show=banned");
+  expect([read, first.rows]).toEqual([3_000, []]);
+  expect(first.text).toContain("The next page may have some.");
+  expect(first.links["Next page"]).toMatch(/show=banned&after=a3000$/);
+  const last = await get(first.links["Next page"] ?? "");
+  expect([read, "Next page" in last.links]).toEqual([4_999, false]);
+});
+
+test("a store without accounts says what an account is", async () => {
+  expect((await get("accounts")).text).toContain(
+    "An account is a caller of the API: create one, then issue its key",
+  );
 });

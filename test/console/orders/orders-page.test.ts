@@ -28,9 +28,9 @@ async function fill(store: OrderStore = console.store.orders): Promise<void> {
 
 describe.each([
   ["orders", [...IDS].reverse()],
-  ["orders?sort=oldest", IDS],
+  ["orders?sort=lowest", IDS],
   ["orders?status=pending", IDS.filter((id) => !isShipped(id)).reverse()],
-  ["orders?status=shipped&sort=oldest", IDS.filter(isShipped)],
+  ["orders?status=shipped&sort=lowest", IDS.filter(isShipped)],
 ] as const)("%s", (path, ids) => {
   const pages = Array.from({ length: Math.ceil(ids.length / 50) }, (_, index) =>
     ids.slice(50 * index, 50 * index + 50).map(String),
@@ -58,7 +58,7 @@ describe.each([
 
 test("the counts are links to the orders with their status, in the order of the table", async () => {
   await fill();
-  const { text } = await get("orders?sort=oldest&status=shipped");
+  const { text } = await get("orders?sort=lowest&status=shipped");
   const counts = [
     ...text.matchAll(/<dt><a href="([^"]+)"( aria-current="true")?>(\w+)<\/a><\/dt><dd>(\d+)/g),
   ];
@@ -70,10 +70,10 @@ test("the counts are links to the orders with their status, in the order of the 
       count,
     ]),
   ).toEqual([
-    ["sort=oldest", false, "all", "230"],
-    ["status=pending&amp;sort=oldest", false, "pending", "184"],
-    ["status=shipped&amp;sort=oldest", true, "shipped", "46"],
-    ["status=cancelled&amp;sort=oldest", false, "cancelled", "0"],
+    ["sort=lowest", false, "all", "230"],
+    ["status=pending&amp;sort=lowest", false, "pending", "184"],
+    ["status=shipped&amp;sort=lowest", true, "shipped", "46"],
+    ["status=cancelled&amp;sort=lowest", false, "cancelled", "0"],
   ]);
   expect((await get("orders?status=cancelled")).text).toContain("There are no cancelled orders.");
 });
@@ -120,7 +120,7 @@ test("a store that finds few orders in a read is asked a few times; its position
 
 test.each([
   ["orders?status=lost", `status: Use one of: ${ORDER_STATUSES.join(", ")}.`],
-  ["orders?sort=up", "sort: Use one of: newest, oldest."],
+  ["orders?sort=up", "sort: Use one of: highest, lowest."],
   ["orders?after=1,x", "-9223372036854775808 to 9223372036854775807"],
   ["orders?before=x", "-9223372036854775808 to 9223372036854775807"],
 ])("%s is an error that says what is accepted, above the first page", async (path, message) => {
@@ -133,7 +133,7 @@ test.each([
 test("the query string of every table is read as that table", () => {
   const max = 2n ** 63n - 1n;
   for (const status of [undefined, "pending", "shipped", "cancelled"] as const)
-    for (const sort of ["newest", "oldest"] as const)
+    for (const sort of ["highest", "lowest"] as const)
       for (const side of ["after", "before"] as const)
         for (const id of [undefined, 0n, -max, max])
           expect(parseTable(formatTable({ status, sort, side, id }))).toEqual({ status, sort, side, id });

@@ -1,0 +1,65 @@
+/** The search at the top of every page: an order, an account or a key, each by what identifies it. */
+import { html } from "hono/html";
+import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
+import { findKey } from "../accounts/hash-key.ts";
+import { parseInt64 } from "../orders/int64.ts";
+import { findOrder } from "./orders/order-page.ts";
+import {
+  type ConsoleApp,
+  type ConsoleDependencies,
+  type Html,
+  pathOf,
+  plainPage,
+  type View,
+} from "./page.ts";
+
+/**
+ * Adds the search. What is sought can be a key, so it is in the body of a request only, and never in an address. What is
+ * found is named by its identifier, which is no secret. If nothing is found, the page that was searched from stays.
+ */
+export function addSearch(app: ConsoleApp, { store }: ConsoleDependencies): void {
+  app.post("/search", async (c) => {
+    const view = c.get("view");
+    const text = (view.fields["text"] ?? "").trim();
+    const found = (await findByKey(view, text)) ?? (await findById(view, text));
+    if (found !== undefined) return c.redirect(found, 303);
+    return c.html(plainPage("Not found", html`<p>${await explainMiss(view, text)}</p>`), 404);
+  });
+
+  /** The address of the account of a key, or of the identifier of a key. */
+  async function findByKey(view: View, text: string): Promise<string | undefined> {
+    const key = findKey(text);
+    const keyId = key === undefined ? text : keyIdOf(key.accountId, key.hash);
+    const accountId = key?.accountId ?? text.slice(0, Math.max(0, text.lastIndexOf(".")));
+    const account = isAccountId(accountId) ? await store.accounts.find(accountId) : undefined;
+    if (!account?.keys.some(({ id }) => id === keyId)) return undefined;
+    return `${pathOf(view, "accounts", account.id)}?${new URLSearchParams({ key: keyId })}`;
+  }
+
+  /** The address of an order or an account. If both have this identifier, the page of the order says so. */
+  async function findById(view: View, text: string): Promise<string | undefined> {
+    const id = parseInt64(text);
+    const isOrder = id !== undefined && (await findOrder(store.orders, id)) !== undefined;
+    const isAccount = isAccountId(text) && (await store.accounts.find(text)) !== undefined;
+    if (isOrder) return `${pathOf(view, "orders", text)}${isAccount ? "?also" : ""}`;
+    return isAccount ? pathOf(view, "accounts", text) : undefined;
+  }
+
+  async function explainMiss(view: View, text: string): Promise<Html> {
+    const key = findKey(text);
+    if (key !== undefined)
+      return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
+    const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
+    if (redactKeys(text) !== text) return html`${shown} is not one whole key.`;
+    if (parseInt64(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
+    if (!isAccountId(text))
+      return html`${shown} is neither the ID of an order, such as 1001, nor of an account, such as acme, nor a key.`;
+    const like: string[] = [];
+    for await (const { id } of store.accounts.list(text, MAX_LIKE)) if (id.startsWith(text)) like.push(id);
+    const links = like.map((id) => html` <a href="${pathOf(view, "accounts", id)}">${id}</a>`);
+    return html`There is no account ${shown}.${like.length === 0 ? "" : html` Some begin like this:${links}`}`;
+  }
+}
+
+/** The accounts that are named if there is none of this ID. */
+const MAX_LIKE = 5;

@@ -1,0 +1,76 @@
+import { beforeEach, expect, test } from "vitest";
+import { generateKey } from "../../lib/accounts/api-key.ts";
+import { DamagedOrderError } from "../../lib/orders/wire.ts";
+import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { useSession } from "../support/console.ts";
+
+let console: Awaited<ReturnType<typeof useSession>>;
+beforeEach(async () => {
+  const { orders, ...rest } = createMemoryStore();
+  const find: typeof orders.find = async (id) => {
+    if (id === 13n) throw new DamagedOrderError("The record of order 13 is damaged.");
+    return orders.find(id);
+  };
+  console = await useSession({ store: { ...rest, orders: { ...orders, find } } });
+  for (const id of ["acme", "acme-eu", "globex", "1001", "2002"])
+    await console.store.accounts.create({ id, plan: "free", keys: [] });
+  await console.store.orders.place([1001n, -7n].map((id) => ({ record: { id }, status: "pending" })));
+});
+
+const search = async (text: string) => {
+  const response = await console.post("search", { text });
+  const { pathname, search: query } = new URL(response.url);
+  return {
+    status: response.status,
+    page: pathname.split("/").slice(2).join("/") + query,
+    text: await response.text(),
+  };
+};
+
+test.each([
+  ["acme", "accounts/acme", "<h1>acme</h1>"],
+  ["  -7\n", "orders/-7", "Order -7"],
+  ["2002", "accounts/2002", "<h1>2002</h1>"],
+  ["1001", "orders/1001?also", "There is also <a"],
+  ["13", "orders/13", "Order 13 is damaged"],
+])("'%s' leads to %s", async (text, page, shown) => {
+  const found = await search(text);
+  expect([found.status, found.page]).toEqual([200, page]);
+  expect(found.text).toContain(shown);
+});
+
+test.each([
+  ["acm", "There is no account <code>acm</code>. Some begin like this: <a"],
+  ["zzz", "There is no account <code>zzz</code>."],
+  ["99", "There is neither an order nor an account <code>99</code>."],
+  ["acme.k123456789", "<code>acme.k123456789</code> is neither the ID of an order"],
+  ["9223372036854775808", "There is no account <code>9223372036854775808</code>."],
+  ["", "is neither the ID of an order"],
+  ["<img src=x>", "<code>&lt;img src=x&gt;</code> is neither"],
+  ["so_live_acme_abc", "<code>so_live_acme_…</code> is not one whole key."],
+  [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "is not one whole key."],
+  [generateKey("test", "acme"), "There is no such key of acme."],
+])("'%s' is not found, and the answer says what was sought", async (text, message) => {
+  const missing = await search(text);
+  expect([missing.status, missing.page]).toEqual([404, "search"]);
+  expect(missing.text).toContain(message);
+  expect(missing.text).not.toMatch(/so_test_acme_\w|<img/);
+});
+
+test("a key, within any text, or its identifier leads to its account; the key is in no address, page or log", async () => {
+  const issued = await console.post("accounts/acme/keys");
+  const [, key = ""] = /id="issued-key">(so_test_acme_\w+)</.exec(await issued.text()) ?? [];
+  const [{ id } = expect.fail()] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  for (const text of [`Authorization: Bearer ${key}\n`, key, id]) {
+    const found = await search(text);
+    expect([found.status, found.page]).toEqual([200, `accounts/acme?key=${id}`]);
+    expect(found.text).toContain(`The key is <a href="#key-${id}"><code>${id}</code></a>`);
+    expect(found.text).toContain(`<tr id="key-${id}"`);
+    expect(found.text).not.toContain(key);
+  }
+  expect(console.lines).toEqual([]);
+  for (const method of ["GET", "HEAD"])
+    expect(
+      (await fetch(console.at(`search?text=${key}`), { method, headers: { cookie: console.cookie } })).status,
+    ).toBe(404);
+});

@@ -68,6 +68,8 @@ export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readon
 /** The result of a change, shown above the page. */
 export interface Notice {
   readonly kind: "success" | "failure";
+  /** @default by the kind */
+  readonly title?: string;
   readonly message: string | Html;
   /** A form with which the change can still be made. @default none */
   readonly form?: Html;
@@ -111,7 +113,7 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
       <p class="store" title="${view.storeName}"><span class="quiet">works on</span> ${view.storeName}</p>
     </header>
     <p id="problem" role="alert" hidden></p>
-    <template id="failure">${noticeBox({ kind: "failure", message: "" }, "")}</template>
+    <template id="failure">${noticeBox({ kind: "failure", title: "", message: "" })}</template>
     <main id="main">
       <div id="result" role="status" tabindex="-1">${notice === undefined ? "" : noticeBox(notice)}</div>
       ${body}
@@ -221,11 +223,16 @@ function documentHead(title: string): Html {
     <script src="/console.js" type="module"></script>`;
 }
 
-function noticeBox({ kind, message, form = html`` }: Notice, title?: string): Html {
+function noticeBox({
+  kind,
+  message,
+  form = html``,
+  title = kind === "success" ? "Done." : "Not done.",
+}: Notice): Html {
   // Only the notice of an issued key, which is HTML, shows one.
   const text = typeof message === "string" ? redactKeys(message) : message;
   return html`<div class="notice ${kind}">
-    <p><strong>${title ?? (kind === "success" ? "Done." : "Not done.")}</strong> ${text}</p>
+    <p><strong>${title}</strong> ${text}</p>
     ${form}
     <button type="button" class="plain" data-dismiss>Dismiss</button>
   </div>`;

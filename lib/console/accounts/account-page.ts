@@ -130,14 +130,17 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
   const cause =
     day.remaining === 0
       ? " Today's limit is used up."
-      : " Today's limit is not used up, so with the present plan it was that of the minute.";
+      : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed since.";
   const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
   const items = known.map(([id, { windowStart, count, bannedUntil }]) => {
     const name = account.keys.find((key) => key.id === id)?.name;
-    const ban = bannedUntil === undefined ? "" : ` The key was banned until ${formatInstant(bannedUntil)}.`;
+    const ban =
+      bannedUntil === undefined
+        ? ""
+        : html` The key was banned until <time>${formatInstant(bannedUntil)}</time>.`;
     const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
     return html`<li>${timeOf(windowStart, now)}: ${formatCount(count)} requests of <a href="#key-${id}"><code>${id}</code></a>
-      ${name === undefined ? "" : html`(${name})`} were beyond a limit in the minute from ${formatInstant(windowStart)}.${isToday ? cause : ""}${ban}</li>`;
+      ${name === undefined ? "" : html`(${name})`} were beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${ban}</li>`;
   });
   return html`${items.length === 0 ? html`<p>None are recorded for these keys.</p>` : html`<ul class="plain-list">${items}</ul>`}
     <p class="quiet small">The store keeps the last such minute of each key, until its ban is lifted. The log of the service has a

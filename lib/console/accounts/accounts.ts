@@ -26,7 +26,7 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     const [id, key] = [c.req.param("id"), c.req.query("key")];
     const isNamed = key?.startsWith(`${id}.`) ?? false;
     const message = html`The key is <a href="#key-${key}"><code>${key}</code></a>.`;
-    const notice: Notice = { kind: "success", message };
+    const notice: Notice = { kind: "success", title: "Found.", message };
     const result = isNamed ? { form: "search", notice, errors: {}, values: {} } : undefined;
     return sendAccountPage(c, dependencies, id, result);
   });

@@ -77,7 +77,9 @@ export async function sendOrderPage(
     ${panel("history", "History", table(HISTORY_COLUMNS, changes, "Its changes are not known."), "flush cards")}`;
   const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
   const notice =
-    c.req.query("also") === undefined ? undefined : ({ kind: "success", message: also } as const);
+    c.req.query("also") === undefined
+      ? undefined
+      : ({ kind: "success", title: "Found.", message: also } as const);
   return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice ?? notice });
 }
 

@@ -34,9 +34,6 @@ export function explainExisting(
   );
 }
 
-/** By monitor: a program registers a hook once, also if a process runs several programs. */
-const tableHooks = new WeakMap<object, pulumi.ResourceHook>();
-
 /**
  * A hook that stops a run, and already its preview, before it deletes a protected table or replaces it by an empty one.
  * Pulumi's own protection would do so, too, but only advises to remove it. The state keeps the name of the hook, and
@@ -44,12 +41,15 @@ const tableHooks = new WeakMap<object, pulumi.ResourceHook>();
  * what to read.
  */
 export function keepTables(): pulumi.ResourceHook[] {
-  const monitor = pulumi.runtime.getMonitor();
-  if (monitor === undefined || isMocked()) return [];
-  const hook =
-    tableHooks.get(monitor) ?? new pulumi.ResourceHook(KEEP_TABLES, refuseDeletion, { onDryRun: true });
-  tableHooks.set(monitor, hook);
-  return [hook];
+  if (pulumi.runtime.getMonitor() === undefined || isMocked()) return [];
+  const hook = new pulumi.ResourceHook(KEEP_TABLES, refuseDeletion, { onDryRun: true });
+  // Not in the typings. A resource waits for the registration of its hooks.
+  const { __registered: registered } = hook as unknown as { readonly __registered: Promise<void> };
+  const once = registered.catch((error: unknown) => {
+    // By another table, component, process or copy of this package: all of them register the same.
+    if (!/already registered/.test(String(error))) throw error;
+  });
+  return [Object.assign(hook, { __registered: once })];
 }
 
 /** Part of the state of every stack, so it must not change. */

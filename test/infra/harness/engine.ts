@@ -106,8 +106,12 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       { request }: Call<InstanceType<typeof resource.RegisterResourceHookRequest>>,
       reply: Reply,
     ) {
-      hooks.addResourceHook(request);
-      reply(null, new empty.Empty());
+      try {
+        hooks.addResourceHook(request);
+        reply(null, new empty.Empty());
+      } catch (error) {
+        reply(error);
+      }
     },
     async registerResource(
       { request }: Call<InstanceType<typeof resource.RegisterResourceRequest>>,

@@ -37,11 +37,19 @@ function explainMissingPackages(
   );
 }
 
+const temporaryFolders = new Set<string>();
+
 /** Creates a folder that no other user can write to, and that the process deletes at its end. */
 function temporaryFolder(): string {
+  if (temporaryFolders.size === 0) process.once("exit", deleteTemporaryFolders);
   const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  temporaryFolders.add(folder);
   return folder;
+}
+
+/** Deletes the temporary folders of all bundles, for a process that will be killed. */
+export function deleteTemporaryFolders(): void {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 }
 
 /** Arguments of {@link OrdersFunction}. */

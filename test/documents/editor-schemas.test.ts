@@ -3,8 +3,10 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
+import { componentSchema } from "../../.config/component-schema.ts";
 import { stackFileJsonSchema } from "../../infra/config/schema.ts";
 import { domainsFileJsonSchema, domainsSchema, parseDomainsFile } from "../../lib/domains/parse.ts";
+import { table } from "./markdown.ts";
 
 const DOMAINS_FILE = "test/examples/domains-file/domains.yaml";
 const FILES = [...globSync("Pulumi.*.yaml").toSorted(), DOMAINS_FILE];
@@ -21,11 +23,21 @@ const schemaOf = (file: string) => {
 const contentOf = (file: string) => parse(readFileSync(file, "utf8"));
 const accepts = (file: string, content: unknown) => schemaOf(file).safeParse(content).success;
 
-describe("the JSON Schemas for editors", () => {
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+/** By setting: its row in the table of the document, as sentences. */
+const meanings = new Map(
+  table("infra/README.md", "key", "meaning", "default").rows.map(([key = "", meaning = "", fallback]) => [
+    key,
+    `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.${fallback === "none" ? "" : ` Default: ${fallback}.`}`,
+  ]),
+);
+
+describe("the schemas for editors and for the languages of Pulumi", () => {
   // After a change of the schemas: vitest run --config test/vitest.config.ts test/documents/editor-schemas.test.ts -u
   test.each([
     ["lib/domains/domains.schema.json", domainsFileJsonSchema()],
     ["infra/config/stack.schema.json", stackFileJsonSchema()],
+    ["infra/component/schema.json", componentSchema(version, meanings)],
   ])("%s is the one that the code generates", async (path, schema) => {
     await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(`../../${path}`);
   });

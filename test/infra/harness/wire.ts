@@ -6,13 +6,19 @@ export type Value = null | boolean | number | string | readonly Value[] | { read
 /** Replaces a value that is not known in a preview. */
 export const UNKNOWN = "<not known yet>";
 
-const UNKNOWN_ON_THE_WIRE = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+/** The same between processes. */
+export const UNKNOWN_ON_THE_WIRE = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const KINDS: Readonly<Record<string, string>> = {
   "1b47061264138c4ac30d75fd1eb44270": "secret",
   c44067f5952c0a294b673a41bacd8c17: "asset",
   "0def7320c3a5731c473e5ecbe6d01bc7": "archive",
 };
+
+/** A secret between processes. */
+export function wireSecret(value: string): { [key: string]: string } {
+  return { [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value };
+}
 
 /**
  * Decodes a value from the language host: secrets become `{ secret }`, archives `{ archive }`, and assets `{ asset }` with

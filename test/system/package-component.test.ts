@@ -1,0 +1,212 @@
+import { globSync, mkdtempSync, readFileSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import errors from "@pulumi/pulumi/proto/errors_pb.js";
+import status from "@pulumi/pulumi/proto/status_pb.js";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { cloud } from "../infra/harness/cloud.ts";
+import { find, ofType, run } from "../infra/harness/program.ts";
+import { UNKNOWN_ON_THE_WIRE, wireSecret } from "../infra/harness/wire.ts";
+import { startDnsServer } from "../support/dns-server.ts";
+import { installComponentPackage, startProvider } from "./component-provider.ts";
+import { ROOT, readJson } from "./installed.ts";
+
+const SERVICE = "store-orders:index:Service";
+const CUSTOM_DOMAIN = "store-orders:index:CustomDomain";
+const folder = mkdtempSync(join(tmpdir(), "store-orders-component-"));
+const home = join(folder, "package");
+const dns = await startDnsServer("");
+const schema = JSON.parse(readFileSync(join(ROOT, "infra/component/schema.json"), "utf8"));
+
+beforeAll(() => installComponentPackage(home, inject("tarball")));
+afterAll(async () => {
+  await dns[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const start = async (options?: { readonly preview?: boolean }) => {
+  const temporary = await mkdtemp(join(folder, "tmp-"));
+  const provider = await startProvider(home, cloud(), temporary, options);
+  onTestFinished(() => provider[Symbol.asyncDispose]());
+  return { ...provider, temporary };
+};
+const settings = { plan: "pro", resolver: dns.address };
+
+test("the manifest has the version of the project, and the packages with which it is tested", async () => {
+  const { version, devDependencies } = await readJson(join(ROOT, "package.json"));
+  const component = await readJson(join(ROOT, "infra/component/package.json"));
+  const { "store-orders": library, ...packages } = component["dependencies"] ?? {};
+  expect([component["version"], library, schema.version]).toEqual([version, version, version]);
+  expect(devDependencies).toMatchObject(packages);
+  const peers = (await readJson(join(ROOT, "package.json")))["peerDependencies"] ?? {};
+  const forStacks = Object.keys(peers).filter((name) => /^(@pulumi|@aws-sdk)\/|^esbuild$/.test(name));
+  expect(Object.keys(packages).sort()).toEqual(forStacks.sort());
+});
+
+describe("the provider of the component package", () => {
+  test("returns the schema of the package", async () => {
+    const { schema: query } = await start();
+    expect(JSON.parse(await query())).toEqual(schema);
+  });
+
+  test("creates the same resources as the library does in a program in TypeScript", async () => {
+    const domains = {
+      primary: "orders.example.com",
+      redirects: [{ from: "www.example.com", to: "orders.example.com" }],
+    };
+    const config = {
+      "guest:name": "orders",
+      "guest:settings": { plan: "pro", domains, throttle: { burst: 7 } },
+    };
+    const program = await run({
+      ...{ program: "test/infra/programs/guest.ts", stack: "staging", config, cloud: cloud() },
+      dns,
+    });
+    const { construct } = await start();
+    const inputs = { ...settings, domains, throttle: { burst: 7 } };
+    const { registrations, urn, outputs } = await construct({ type: SERVICE, name: "orders", inputs });
+
+    expect(urn).toBe("urn:pulumi:staging::store-orders::store-orders:infra:StoreOrders::orders");
+    const own = (all: typeof registrations) =>
+      all
+        .filter(({ type }) => type !== "pulumi:pulumi:Stack")
+        // The bundle of the sources differs from that of the package.
+        .map(({ parent, inputs: { code, ...inputs }, ...rest }) => ({
+          ...{ ...rest, inputs, hasCode: code !== undefined },
+          parent: parent.includes(":Stack::") ? "" : parent,
+        }))
+        .toSorted((one, other) => one.urn.localeCompare(other.urn));
+    expect(own(registrations).length).toBeGreaterThan(80);
+    expect(own(registrations)).toEqual(own(program.registrations));
+    expect(Object.keys(outputs).sort()).toEqual(Object.keys(schema.resources[SERVICE].properties).sort());
+    expect(outputs).toMatchObject({
+      baseUrl: "https://orders.example.com/v1",
+      ordersTable: "orders-orders",
+      domainStatus: { "www.example.com": { role: "redirect", state: "live", next: [] } },
+    });
+  });
+
+  test("creates a host for an API of the program, in a preview too", async () => {
+    for (const preview of [true, false]) {
+      const { construct } = await start({ preview });
+      const { resolver } = settings;
+      const inputs = { host: "Hello.example.com", restApi: "api1", stageName: "live", resolver };
+      const created = await construct({ type: CUSTOM_DOMAIN, name: "hello", inputs });
+      expect(find(created, "hello-mapping").inputs).toMatchObject({ restApi: "api1", stageName: "live" });
+      expect(find(created, "hello-certificate").inputs).toMatchObject({
+        domainName: "hello.example.com",
+        tags: { "store-orders:stack": "store-orders/staging" },
+      });
+      expect(find(created, "hello-route").inputs["comment"]).toBe("store-orders/staging, kept by Pulumi");
+      if (!preview) expect(created.outputs).toMatchObject({ state: "live", record: { zone: "example.com" } });
+      const declared = Object.keys(schema.resources[CUSTOM_DOMAIN].properties);
+      expect(Object.keys(created.outputs).filter((name) => !declared.includes(name))).toEqual([]);
+    }
+  });
+
+  test("takes the settings of a host: prepared only, and with another number a new certificate", async () => {
+    const { construct } = await start();
+    const inputs = {
+      host: "hello.example.com",
+      restApi: "api1",
+      stageName: "live",
+      resolver: settings.resolver,
+    };
+    const held = await construct({
+      ...{ type: CUSTOM_DOMAIN, name: "hello" },
+      inputs: { ...inputs, hold: true, reverify: 2 },
+    });
+    expect(held.outputs).toMatchObject({ state: "pending_dns" });
+    expect(find(held, "hello-certificate").replacementTrigger).toBe(2);
+  });
+
+  test("creates two services in one program, with protected tables", async () => {
+    const { construct, recording } = await start();
+    const names = ["orders", "other"];
+    await Promise.all(names.map((name) => construct({ type: SERVICE, name, inputs: {} })));
+    const tables = ofType(recording, "aws:dynamodb/table:Table");
+    expect(tables.map(({ protect, beforeDelete }) => [protect, beforeDelete.length])).toEqual(
+      Array.from({ length: 4 }, () => [true, 1]),
+    );
+  });
+
+  test("keeps the address of the alarms a secret", async () => {
+    const { construct } = await start();
+    const inputs = { alarmEmail: wireSecret("ops@example.com") };
+    const created = await construct({ type: SERVICE, name: "orders", inputs });
+    const [subscription] = ofType(created, "aws:sns/topicSubscription:TopicSubscription");
+    expect(subscription?.inputs["endpoint"]).toEqual({ secret: "ops@example.com" });
+  });
+
+  test("deletes the bundles of the functions at the end of a run, before Pulumi kills it", async () => {
+    const { construct, cancel, temporary } = await start();
+    await construct({ type: SERVICE, name: "orders", inputs: {} });
+    const bundles = async () => (await readdir(temporary)).filter((name) => name.startsWith("store-orders-"));
+    expect(await bundles()).toHaveLength(1);
+    await cancel();
+    expect(await bundles()).toEqual([]);
+  });
+
+  test("reports every invalid input at its property", async () => {
+    const { construct } = await start({ preview: true });
+    const host = { host: "https://a.b", restApi: "api1", stageName: "live" };
+    const cases = [
+      [SERVICE, { memoryMiB: 1 }, "memoryMiB", "Write a whole number"],
+      [SERVICE, { memory: 1 }, "memory", "memoryMiB"],
+      [SERVICE, { domains: { primary: "a.example.com" } }, "domains", "pro"],
+      [SERVICE, { throttle: { burst: 0 } }, "throttle.burst", "Write a whole number"],
+      [SERVICE, { events: { bus: UNKNOWN_ON_THE_WIRE } }, "events", "not known yet"],
+      [SERVICE, { plan: wireSecret("pro") }, "plan", "cannot be a secret"],
+      [CUSTOM_DOMAIN, host, "host", "a.b"],
+    ] as const;
+    for (const [type, inputs, path, reason] of cases) {
+      const failure = await construct({ type, name: "orders", inputs }).then(
+        () => undefined,
+        (error) => error,
+      );
+      const [details] = failure.metadata.get("grpc-status-details-bin");
+      const [any] = status.Status.deserializeBinary(details).getDetailsList();
+      const list = errors.InputPropertiesError.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
+      const found = list.getErrorsList().map((each) => [each.getPropertyPath(), each.getReason()]);
+      expect(found).toEqual([[path, expect.stringContaining(reason)]]);
+    }
+  });
+
+  test("a host whose DNS is not ready is reported with its fix", async () => {
+    const { construct } = await start({ preview: true });
+    const domains = { primary: "orders.example.org" };
+    await expect(
+      construct({ type: SERVICE, name: "orders", inputs: { ...settings, domains } }),
+    ).rejects.toThrow(/DNS is not ready for the domains:\n.*orders\.example\.org/);
+  });
+});
+
+describe("the examples in other languages", () => {
+  test("the resources of the YAML program are created", async () => {
+    const { resources, packages } = parse(
+      await readFile(join(ROOT, "test/examples/in-yaml/Pulumi.yaml"), "utf8"),
+    );
+    expect(packages).toHaveProperty("store-orders");
+    const { construct, recording } = await start();
+    const { type, name, properties } = resources.service;
+    const inputs = { ...properties, resolver: dns.address };
+    await construct({ type: type.replace(":", ":index:"), name, inputs });
+    expect(recording.registrations.length).toBeGreaterThan(70);
+  });
+
+  test("the Python program passes inputs and reads outputs that the schema declares", async () => {
+    const [file = ""] = globSync(join(ROOT, "test/examples/in-python/__main__.py"));
+    const source = await readFile(file, "utf8");
+    const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const { inputProperties, properties } = schema.resources[SERVICE];
+    const [, call = ""] = /store_orders\.Service\(([\s\S]*?)\n\)/.exec(source) ?? [];
+    const passed = [...call.matchAll(/^ {4}(\w+)=/gm)].map(([, name]) => name);
+    expect(passed.length).toBeGreaterThan(1);
+    expect(Object.keys(inputProperties).map(snake)).toEqual(expect.arrayContaining(passed));
+    const read = [...source.matchAll(/\bservice\.(\w+)/g)].map(([, name]) => name);
+    expect(read.length).toBeGreaterThan(0);
+    expect(Object.keys(properties).map(snake)).toEqual(expect.arrayContaining(read));
+  });
+});

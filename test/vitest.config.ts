@@ -18,6 +18,7 @@ export const LONG_TESTS = [
   "test/infra/domains/several-domains.test.ts",
   "test/infra/events/change-events.test.ts",
   "test/infra/failures.test.ts",
+  "test/infra/functions/cold-start.test.ts",
   "test/infra/functions/disconnect.test.ts",
   "test/infra/functions/entry.test.ts",
   "test/infra/settings-changed.test.ts",

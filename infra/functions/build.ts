@@ -5,15 +5,19 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 
-/** The modules of each bundle: the two functions of the API, and the one that sends changes. */
+/** The modules of each bundle: the two functions of the API with what they load on demand, and the one that sends changes. */
 const BUNDLES = {
-  entry: { entry: "infra/functions/entry", "v2-preview": "lib/http/v2-preview" },
+  entry: {
+    entry: "infra/functions/entry",
+    openapi: "lib/http/openapi",
+    "v2-preview": "lib/http/v2-preview",
+  },
   events: { events: "infra/functions/events" },
 } as const;
 
 export type BundleName = keyof typeof BUNDLES;
 
-/** The deployed files by name: the modules with their source maps. */
+/** The modules by name, and their source maps, which are not deployed: to parse one takes a tenth of a cold start. */
 export type FunctionBundle<Name extends BundleName = "entry"> = Readonly<
   Record<`${keyof (typeof BUNDLES)[Name] & string}.mjs${"" | ".map"}`, string>
 >;
@@ -45,13 +49,26 @@ const withoutUnusedParts: Plugin = {
   },
 };
 
-/** The preview of v2 is a module of its own, which only the functions of a stack with that setting load. */
-const withPreviewApart: Plugin = {
-  name: "with-preview-apart",
+/** What is loaded on demand is a module of its own: the OpenAPI document, and the preview of v2. */
+const withModulesApart: Plugin = {
+  name: "with-modules-apart",
   setup({ onResolve }) {
-    onResolve({ filter: /\/v2-preview\.[jt]s$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: "./v2-preview.mjs", external: true } : undefined,
+    onResolve({ filter: /\/(openapi|v2-preview)\.[jt]s$/ }, ({ kind, path }) =>
+      kind === "dynamic-import"
+        ? { path: `./${basename(path).replace(/\.[jt]s$/, ".mjs")}`, external: true }
+        : undefined,
     );
+  },
+};
+
+/** An import of `node:http` or `node:https` reads every export, of which `WebSocket` loads Node's `fetch`. */
+const withoutFetch: Plugin = {
+  name: "without-fetch",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?https?$/ }, ({ path }) => ({ path, namespace: "builtin" }));
+    onLoad({ filter: /./, namespace: "builtin" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule("${path}");`,
+    }));
   },
 };
 
@@ -68,13 +85,13 @@ export const BUNDLE_OPTIONS = {
   legalComments: "none",
   // The caller reports errors.
   logLevel: "silent",
-  plugins: [withoutUnusedParts, withPreviewApart],
+  plugins: [withoutUnusedParts, withModulesApart, withoutFetch],
 } satisfies BuildOptions;
 
 /** TypeScript in the repository, JavaScript in the published package. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-/** Bundles functions with everything they import, minified, with a source map. */
+/** Bundles functions with everything they import, minified, and their source maps. */
 export async function buildFunctions<Name extends BundleName = "entry">(
   name: Name = "entry" as Name,
 ): Promise<FunctionBundle<Name>> {
@@ -90,7 +107,7 @@ export async function buildFunctions<Name extends BundleName = "entry">(
     ),
     outdir: home,
     outExtension: { ".js": ".mjs" },
-    sourcemap: "linked",
+    sourcemap: "external",
     sourcesContent: false,
   });
   const files = outputFiles.map(({ path, text }) => [

@@ -1,4 +1,5 @@
 /** The two Lambda functions: `list` streams the list of orders, `api` handles every other request. */
+import { settleWithin } from "../../lib/core/concurrency.ts";
 import { deserializeDomains } from "../../lib/domains/mapping.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 import { createHandler } from "../../lib/http/handler.ts";
@@ -24,7 +25,7 @@ if (prefix === undefined)
 
 // All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
-const store = createDynamodbStore({ prefix, tables: { orders, accounts } });
+const store = createDynamodbStore({ prefix, tables: { orders, accounts }, sharedConnections: true });
 const telemetry = createTelemetry({
   namespace: namespace ?? prefix,
   write: (line) => process.stdout.write(line),
@@ -46,3 +47,9 @@ const handler = createHandler({
 
 export const api = createBufferedFunction({ handler });
 export const list = createStreamingFunction({ handler, onFirstByte: telemetry.onFirstByte });
+
+/** DynamoDB answers within milliseconds. If it does not, the first request tries again. */
+const WARM_UP_MS = 500;
+
+// A function has a whole processor while it loads, and a share of one for its requests. So connections are opened now.
+await settleWithin(WARM_UP_MS, store.warmUp()).catch(() => {});

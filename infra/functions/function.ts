@@ -15,8 +15,9 @@ export async function functionCode(
   folder: string = temporaryFolder(),
   name: BundleName = "entry",
 ): Promise<pulumi.asset.Archive> {
-  const bundle = await buildFunctions(name).catch(explainMissingPackages);
-  const files = Object.entries(await writeBundle({ ...bundle }, folder));
+  const bundle = Object.entries<string>(await buildFunctions(name).catch(explainMissingPackages));
+  const modules = Object.fromEntries(bundle.filter(([file]) => file.endsWith(".mjs")));
+  const files = Object.entries(await writeBundle(modules, folder));
   return new pulumi.asset.AssetArchive(
     Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
   );

@@ -77,8 +77,6 @@ export function functionEnvironment(
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
   const mapping = domains ?? defineDomains({});
   const environment = {
-    // Stack traces in the log then refer to the sources instead of the bundle.
-    NODE_OPTIONS: "--enable-source-maps",
     ...store,
     STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
     STORE_ORDERS_DOMAINS: serializeDomains(mapping),

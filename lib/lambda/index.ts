@@ -14,7 +14,8 @@
  */
 import type { Handler, RequestContext } from "../http/options.ts";
 import { parsePath } from "../http/path.ts";
-import { fromEvent, type ProxyEvent } from "./event.ts";
+import { type PlainResponse, toWebBody, type WebBody } from "../http/response.ts";
+import { type EventHead, fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 
 export { PLATFORM_HOST, type ProxyEvent } from "./event.ts";
@@ -42,13 +43,9 @@ export function createBufferedFunction({
       return { statusCode: 308, headers, body: "", isBase64Encoded: false };
     }
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
-    request.headers.delete("accept-encoding");
-    const response = await handler(request, context);
-    return {
-      statusCode: response.status,
-      headers: Object.fromEntries(response.headers),
-      ...textOrBase64(await response.bytes()),
-    };
+    request.fields.delete("accept-encoding");
+    const { statusCode, headers, body } = await callHandler(handler, request, context);
+    return { statusCode, headers, ...(await textOrBase64(body)) };
   };
 }
 
@@ -64,11 +61,24 @@ export function createStreamingFunction({
   return streamingPlatform().streamifyResponse(async (event, stream) => {
     const startedAt = performance.now();
     const { request, context } = readEvent(event);
-    const { status, headers, body } = await handler(request, context);
-    const metadata = { statusCode: status, headers: Object.fromEntries(headers) };
+    const { body, ...metadata } = await callHandler(handler, request, context);
     const response = streamingPlatform().HttpResponseStream.from(stream, metadata);
-    await sendBody(body, response, () => onFirstByte(status, performance.now() - startedAt));
+    await sendBody(body, response, () => onFirstByte(metadata.statusCode, performance.now() - startedAt));
   });
+}
+
+/** Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. */
+async function callHandler(handler: Handler, head: EventHead, context: RequestContext) {
+  const { respond } = handler;
+  const response: PlainResponse | Response = await (respond === undefined
+    ? handler(head.toRequest(), context)
+    : respond(head, context));
+  const { status: statusCode, headers, body } = response;
+  return {
+    statusCode,
+    headers: Symbol.iterator in headers ? Object.fromEntries(headers) : headers,
+    body: body && toWebBody(body),
+  };
 }
 
 /** Converts an event, and logs one that is invalid. */
@@ -94,13 +104,18 @@ function canonicalUrl(
   return `${origin}${path}${target.slice(event.path.length)}`;
 }
 
-function textOrBase64(bytes: Uint8Array): Pick<ProxyResult, "body" | "isBase64Encoded"> {
+async function textOrBase64(body: WebBody | null): Promise<Pick<ProxyResult, "body" | "isBase64Encoded">> {
+  if (typeof body === "string" || body === null)
+    return { body: body?.toWellFormed() ?? "", isBase64Encoded: false };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
   try {
     return {
       body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
       isBase64Encoded: false,
     };
   } catch {
-    return { body: Buffer.from(bytes).toString("base64"), isBase64Encoded: true };
+    return { body: bytes.toString("base64"), isBase64Encoded: true };
   }
 }

@@ -1,4 +1,5 @@
 import { waitForDrain } from "../core/concurrency.ts";
+import type { WebBody } from "../http/response.ts";
 
 /** The part of Lambda's response stream that is used. */
 export interface ResponseStream extends NodeJS.EventEmitter {
@@ -33,21 +34,23 @@ const NO_PLATFORM: StreamingPlatform = {
  * without ending the stream, so that the response is truncated. See infra/scale.md#lists-beyond-200-mb.
  */
 export async function sendBody(
-  body: ReadableStream<Uint8Array> | null,
+  body: WebBody | null,
   stream: ResponseStream,
   onFirstByte: () => void,
 ): Promise<void> {
-  // A response without a single byte hangs on Lambda's streaming path.
-  const reader = (body ?? ReadableStream.from([NEWLINE])).getReader();
+  const reader = (
+    body instanceof ReadableStream ? body : ReadableStream.from(body ? [body] : [])
+  ).getReader();
   const stop = () => void reader.cancel().catch(() => {});
   stream.once("close", stop);
   // A client that resets its connection is an error of the stream, which would end the process: also after the last byte.
   stream.on("error", stop);
   try {
     for (let isFirst = true; ; isFirst = false) {
-      const { done, value } = await reader.read();
+      // A response without a single byte hangs on Lambda's streaming path.
+      const { done, value = NEWLINE } = await reader.read();
       if (stream.destroyed) return;
-      if (done) break;
+      if (done && !isFirst) break;
       if (isFirst) onFirstByte();
       if (!stream.write(value)) await waitForDrain(stream);
     }

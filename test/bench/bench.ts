@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { installPackages } from "../support/install-packages.ts";
 import { BUDGETS, judge } from "./budgets.ts";
-import { firstRequest } from "./jobs/first-request.ts";
+import { bundle } from "./jobs/bundle.ts";
 import { LONG_LISTS } from "./jobs/long-lists.ts";
 import { UNDER_LOAD } from "./jobs/under-load.ts";
 import { requireWrk } from "./load/load.ts";
@@ -20,7 +20,7 @@ import type { Bench } from "./servers/stages.ts";
 const JOBS: Readonly<Record<string, (bench: Bench) => Promise<Samples>>> = {
   ...UNDER_LOAD,
   ...LONG_LISTS,
-  function: firstRequest,
+  bundle,
 };
 
 const log = (line: string) => process.stderr.write(`${line}\n`);

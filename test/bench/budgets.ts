@@ -6,6 +6,7 @@ import {
   PAGE_SQL,
   PEERS,
   POSTGRES_PEERS,
+  SDK_ALONE,
 } from "./servers/candidates.ts";
 
 /** What is measured: its name, its unit, and which direction is better. */
@@ -17,7 +18,10 @@ const FIGURES = {
   total: ["total", "ms", "less"],
   firstByte: ["first byte", "ms", "less"],
   latency: ["worst latency of a concurrent request", "ms", "less"],
-  coldStart: ["load and first request", "ms", "less"],
+  cancel: ["load and first cancel", "ms", "less"],
+  list: ["load and first list", "ms", "less"],
+  cancelShare: ["the same cancel with 0.29 of a core", "ms", "less"],
+  listShare: ["the same list with 0.29 of a core", "ms", "less"],
 } as const;
 
 /** A limit of a figure of a job: in its unit or, with `than`, relative to the best of these candidates. */
@@ -53,7 +57,10 @@ export const BUDGETS: readonly Budget[] = [
   { job: "postgres-long-list", figure: "aboveIdle", limit: 64 },
   { job: "postgres-outbox", figure: "rate", than: [NO_OUTBOX], limit: 0.85 },
   { job: "dynamodb-long-list", figure: "aboveIdle", limit: 96 },
-  { job: "function", figure: "coldStart", than: [BASE_COMMIT], limit: 0.85 },
+  ...(["cancel", "list", "cancelShare", "listShare"] as const).flatMap((figure) => [
+    { job: "bundle", figure, than: [BASE_COMMIT], limit: figure.endsWith("Share") ? 0.65 : 0.85 },
+    { job: "bundle", figure, than: [SDK_ALONE] },
+  ]),
 ];
 
 /** Compares the figures of a job with a budget. */

@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { fromEvent, PLATFORM_HOST, type ProxyEvent } from "../../lib/lambda/event.ts";
 
@@ -74,7 +75,19 @@ test.each([
   ["as text", { body: '{"ä":1}', isBase64Encoded: false }],
   ["in base64", { body: Buffer.from('{"ä":1}').toString("base64"), isBase64Encoded: true }],
 ])("a body sent %s is decoded to the same body", async (_how, body) => {
-  expect(await requestOf({ httpMethod: "POST", ...body }).text()).toBe('{"ä":1}');
+  const head = requestOf({ httpMethod: "POST", ...body });
+  expect(await text(head.body ?? ReadableStream.from([]))).toBe('{"ä":1}');
+  expect(await head.toRequest().text()).toBe('{"ä":1}');
+});
+
+test("a handler that needs a Request gets the same method, address and headers", () => {
+  const { method, url, headers } = requestOf({
+    ...{ httpMethod: "DELETE", path: "/v1/store/orders/1" },
+    multiValueHeaders: { "X-A": [" 1\t", "ÿ"], "x-a": ["3"], Empty: [""] },
+  }).toRequest();
+  expect([method, url, headers.get("x-a"), headers.get("empty")]).toEqual([
+    ...["DELETE", "https://orders.example.com/v1/store/orders/1", "1, ÿ, 3", ""],
+  ]);
 });
 
 test("a body is dropped if the method cannot have one", () => {
@@ -86,7 +99,11 @@ test.each([
   ["a method in lower case", { httpMethod: "get" }, "not_implemented"],
   ["an unknown method", { httpMethod: "PROPFIND" }, "not_implemented"],
   ["an invalid header name", { multiValueHeaders: { "a b": ["1"] } }, "bad_request"],
-  ["an invalid header value", { multiValueHeaders: { a: ["1\r\nb: 2"] } }, "bad_request"],
+  ["an empty header name", { multiValueHeaders: { "": ["1"] } }, "bad_request"],
+  ...["1\r\nb: 2", "1\n", "\0", "\u0100"].map(
+    (value) =>
+      ["an invalid header value", { multiValueHeaders: { a: ["1", value] } }, "bad_request"] as const,
+  ),
   ["a path with a query", { path: "/v1/store/orders?x" }, "bad_request"],
   ["a path without a slash", { path: "v1/store/orders" }, "bad_request"],
   ["a target above 8 KiB", { path: `/${"a".repeat(9_000)}` }, "uri_too_long"],

@@ -100,6 +100,18 @@ test("a client that disconnects while the store is slow ends the reading at once
   expect(stream.listenerCount("close")).toBe(0);
 });
 
+test.each([
+  ["none", null],
+  ["an empty text", ""],
+  ["an empty stream", new ReadableStream({ start: (controller) => controller.close() })],
+])("a response with a body of %s is sent as one byte, because an empty stream hangs", async (_what, body) => {
+  const { chunks, stream } = sink();
+  const respond = async () => ({ status: 200, headers: {}, body });
+  const handler = Object.assign(async () => Response.error(), { respond });
+  await createStreamingFunction({ handler })(event, stream);
+  expect([chunks, stream.writableEnded]).toEqual([["\n"], true]);
+});
+
 test("a body that fails rejects and leaves the stream open, so that the runtime reports the error", async () => {
   const { handler } = countedBody({ pieces: 3, fails: true });
   const { chunks, stream } = sink();
@@ -116,16 +128,29 @@ test("onFirstByte is called once, with the status", async () => {
   expect(statuses).toEqual([200]);
 });
 
-test("the buffered function returns text unchanged and other bytes in base64", async () => {
-  const bytes = Uint8Array.of(0xff, 0x00, 0xfe);
-  const invoke = (body: string | Uint8Array<ArrayBuffer>) =>
-    createBufferedFunction({ handler: async () => new Response(body) })(event);
-  expect(await invoke(bytes)).toMatchObject({
-    body: Buffer.from(bytes).toString("base64"),
-    isBase64Encoded: true,
-  });
-  expect(await invoke("\ufeffä")).toMatchObject({ body: "\ufeffä", isBase64Encoded: false });
-});
+test.each([
+  ["a Response", (body: string | Uint8Array<ArrayBuffer>) => async () => new Response(body)],
+  [
+    "plain data",
+    (body: string | Uint8Array<ArrayBuffer>) =>
+      Object.assign(async () => Response.error(), {
+        respond: async () => ({ status: 200, headers: {}, body }),
+      }),
+  ],
+])(
+  "the buffered function returns text of %s unchanged and other bytes in base64",
+  async (_form, handlerOf) => {
+    const bytes = Uint8Array.of(0xff, 0x00, 0xfe);
+    const invoke = (body: string | Uint8Array<ArrayBuffer>) =>
+      createBufferedFunction({ handler: handlerOf(body) })(event);
+    expect(await invoke(bytes)).toMatchObject({
+      body: Buffer.from(bytes).toString("base64"),
+      isBase64Encoded: true,
+    });
+    expect(await invoke("\ufeffä")).toMatchObject({ body: "\ufeffä", isBase64Encoded: false });
+    expect(await invoke(new TextEncoder().encode("ä"))).toMatchObject({ body: "ä", isBase64Encoded: false });
+  },
+);
 
 test.each([
   "/v1/pets/../store/orders",

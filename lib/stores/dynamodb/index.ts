@@ -36,8 +36,13 @@ export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
 export type { DynamodbTableNames, DynamodbTableNaming } from "./schema.ts";
 
-/** Options of `createDynamodbStore`: `prefix`, `tables` or both, and `client`. */
+/** Options of `createDynamodbStore`: `prefix`, `tables` or both, and the others. */
 export type DynamodbOptions = DynamodbTableNaming & {
+  /**
+   * Whether lists use the connections of the other calls, for a process that serves one request at a time, such as a
+   * function of AWS Lambda. Otherwise no request waits for lists. @default false
+   */
+  readonly sharedConnections?: boolean;
   /**
    * A client to use instead of one from the environment. Its retries and timeouts apply within the 4.5 seconds of a call.
    * It is not closed with the store.
@@ -52,20 +57,34 @@ const NO_UPDATE = {
   values: { ":layout": numberValue(LAYOUT_VERSION) },
 };
 
+/** The store, and what a process can do with it before its first request. */
+export interface DynamodbStore extends Store {
+  /**
+   * Reads an item of each table, so that the first request finds an open connection. Rejects as any call does if
+   * DynamoDB does not respond.
+   */
+  warmUp(): Promise<void>;
+}
+
 /**
  * Opens the store. No request is sent before the first call.
  *
  * @throws {InvalidInputError} if a table has no name, or both have the same
  */
-export function createDynamodbStore({ client, ...naming }: DynamodbOptions): Store {
+export function createDynamodbStore({
+  client,
+  sharedConnections = false,
+  ...naming
+}: DynamodbOptions): DynamodbStore {
   const dynamodb = client ?? createDynamodbClient();
   const admissionClient = client ?? createAdmissionClient(dynamodb);
   // Lists have their own connections, so that admissions and cancels never wait for one.
-  const listClient = client ?? createDynamodbClient();
+  const listClient = client ?? (sharedConnections ? dynamodb : createDynamodbClient());
   const { orders, accounts } = tableDefinitions(naming);
   const ordersTable = createTableClient(dynamodb, orders.name);
   const keys = createOrderKeys(ordersTable);
   const accountsTable = createTableClient(dynamodb, accounts.name);
+  const admissionTable = createTableClient(admissionClient, accounts.name);
   return {
     orders: createOrderStore(
       ordersTable,
@@ -73,7 +92,7 @@ export function createDynamodbStore({ client, ...naming }: DynamodbOptions): Sto
       keys,
       createMarking(ordersTable),
     ),
-    accounts: createAccountStore(accountsTable, createTableClient(admissionClient, accounts.name)),
+    accounts: createAccountStore(accountsTable, admissionTable),
     outbox: createOutbox(ordersTable, keys),
     async check() {
       const signal = callTimeout();
@@ -81,6 +100,11 @@ export function createDynamodbStore({ client, ...naming }: DynamodbOptions): Sto
         ordersTable.update(BUCKET_COUNT_KEY, NO_UPDATE, signal),
         accountsTable.update(SETTINGS_KEY, NO_UPDATE, signal),
       ]);
+    },
+    async warmUp() {
+      // One after another, over the same connection.
+      await admissionTable.get(SETTINGS_KEY, callTimeout());
+      await keys.buckets();
     },
     async close() {
       if (client !== undefined) return;

@@ -20,6 +20,8 @@ export const PAGE_SQL = "page-sql";
 export const NO_OUTBOX = "without";
 /** The commit that the functions are compared with. */
 export const BASE_COMMIT = "a03f254";
+/** The DynamoDB client of the AWS SDK, with one call. */
+export const SDK_ALONE = "SDK alone";
 
 /** Two SQLite databases with the same orders, accounts and keys: ours, and one in the schema of the peers. */
 export interface SqliteFiles {

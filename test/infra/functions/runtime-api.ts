@@ -85,7 +85,7 @@ export async function runFunction(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const child = spawn(process.execPath, ["--enable-source-maps", ...RUNTIME_CLIENT.arguments, name], {
+  const child = spawn(process.execPath, [...RUNTIME_CLIENT.arguments, name], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: {

@@ -42,6 +42,11 @@ async function cost(work: () => Promise<unknown>): Promise<readonly string[]> {
   return dynamodb.proxy.takeOperations();
 }
 
+test("what warms up is one read of each table", async () => {
+  const cold = createDynamodbStore({ prefix, client: dynamodb.client });
+  expect(await cost(() => cold.warmUp())).toEqual(["GetItem", "GetItem"]);
+});
+
 describe("requests to admit a call", () => {
   const admit = (at = AT) => store.accounts.admit({ accountId: "acme", hash: KEY.hash }, at);
   beforeEach(async () => {

@@ -9,6 +9,7 @@ import { QUOTAS } from "./quotas.ts";
 import { compressionRatio } from "./realistic-orders.ts";
 import { drawScale, scaleRows } from "./scale.ts";
 import {
+  alternativeRows,
   consumptionRows,
   longListCost,
   millionRows,
@@ -16,6 +17,7 @@ import {
   optionCosts,
   priceRows,
   type Rows,
+  settingRows,
 } from "./tables.ts";
 
 const PATH = "infra/cost.md";
@@ -33,6 +35,11 @@ describe("the section Cost", () => {
     ["what each operation consumes, as an emulator counts it", () => consumptionRows(measured)],
     ["the cost of a million requests", () => millionRows(measured)],
     ["the cost of a month", () => monthRows(measured)],
+    [
+      "what each setting moves",
+      () => settingRows(measured).map((row) => row.map((cell) => cell.replaceAll("`", ""))),
+    ],
+    ["the cost of the alternatives", () => alternativeRows(measured)],
     ["the prices", priceRows],
   ])("the section Cost has %s", (_title, expected) => {
     const [header = [], ...rows] = expected();

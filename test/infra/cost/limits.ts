@@ -3,13 +3,7 @@ import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Measured } from "./measure.ts";
 import { priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
-import {
-  consumptionOf,
-  DURATION_SECONDS,
-  FREE_STREAM_BYTES,
-  MEMORY_GB,
-  PLATFORM_LOG_BYTES,
-} from "./tables.ts";
+import { consumptionOf, DURATION_SECONDS, FREE_STREAM_BYTES, MEMORY_GB } from "./tables.ts";
 
 /** The load: one request of a thousand lists all orders, the others cancel one. The peak is ten times the mean. */
 export const LISTS = 1 / 1_000;
@@ -110,10 +104,7 @@ export function monthCost(measured: Measured, { requestsAMonth, orders }: Load, 
     priceOf("streamed", lists * Math.max(0, list.bytes - FREE_STREAM_BYTES)) +
     priceOf("write", cancels * cancel.writeUnits + lists * short.writeUnits) +
     priceOf("read", lists * list.readUnits) +
-    priceOf(
-      "logs",
-      cancels * cancel.logBytes + lists * short.logBytes + requestsAMonth * PLATFORM_LOG_BYTES,
-    ) +
+    priceOf("logs", cancels * cancel.logBytes + lists * short.logBytes) +
     priceOf("transfer", lists * list.bytes) +
     priceOf("storage", (orders * STORED_BYTES) / 1e9)
   );

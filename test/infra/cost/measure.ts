@@ -29,7 +29,8 @@ export interface Measured {
   readonly metrics: number;
 }
 
-const EVENT_BYTES = 26;
+/** What CloudWatch adds to each line. */
+export const EVENT_BYTES = 26;
 const READS = /Get|Query|Scan/;
 const BUCKETS = 16;
 const LONG_LIST = 10_000;

@@ -26,6 +26,16 @@ export const PRICES = {
       [Infinity, 1.51 / MILLION],
     ],
   },
+  httpApi: {
+    what: "API Gateway (HTTP), requests",
+    unit: "million",
+    tiers: [
+      [300 * MILLION, 1 / MILLION],
+      [Infinity, 0.9 / MILLION],
+    ],
+  },
+  cloudFront: flat("CloudFront, HTTPS requests", "million", 1 / MILLION),
+  cloudFrontTransfer: flat("CloudFront, transfer to the internet", "GB", 0.085 / 1e9),
   invocation: flat("Lambda, requests", "million", 0.2 / MILLION),
   duration: flat("Lambda, duration on arm64", "GB-second", 0.000_013_333_4),
   streamed: flat("Lambda, streamed bytes beyond 6 MB of a response", "GB", 0.008 / 1e9),

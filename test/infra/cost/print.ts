@@ -4,7 +4,16 @@ import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { measure } from "./measure.ts";
 import { compressionRatio } from "./realistic-orders.ts";
 import { drawScale, scaleRows } from "./scale.ts";
-import { consumptionRows, longListCost, millionRows, monthRows, priceRows, type Rows } from "./tables.ts";
+import {
+  alternativeRows,
+  consumptionRows,
+  longListCost,
+  millionRows,
+  monthRows,
+  priceRows,
+  type Rows,
+  settingRows,
+} from "./tables.ts";
 
 const emulator = await startEmulator("all-old");
 const measured = await measure(emulator.endpoint);
@@ -16,6 +25,8 @@ for (const rows of [
   consumptionRows(measured),
   millionRows(measured),
   monthRows(measured),
+  settingRows(measured),
+  alternativeRows(measured),
   priceRows(),
   scaleRows(measured, ratio),
 ]) {

@@ -1,5 +1,7 @@
+import { ACCESS_LOG_FORMAT } from "../../../infra/api/access-log.ts";
+import { withDefaults } from "../../../infra/config/settings.ts";
 import { planAlarms } from "../../../infra/observability/alarms.ts";
-import type { Consumption, Measured } from "./measure.ts";
+import { type Consumption, EVENT_BYTES, type Measured } from "./measure.ts";
 import { PRICES, priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
 
@@ -10,12 +12,10 @@ export type Rows = readonly (readonly string[])[];
 export const DURATION_SECONDS = 0.02;
 /** The default of a stack. */
 export const MEMORY_GB = 0.5;
-/** Lambda writes the start and the end of each invocation as lines of JSON into the same log. */
-export const PLATFORM_LOG_BYTES = 500;
 /** Response bytes that a function streams without a charge. */
 export const FREE_STREAM_BYTES = 6e6;
 
-const MONTHLY_REQUESTS = [1e3, 1e6, 1e9];
+const MONTHLY_REQUESTS = [0, 1e6, 1e8];
 /** Without hosts. */
 const MONITORED = {
   ...{ apiName: "", stageName: "", namespace: "", certificates: [] },
@@ -61,15 +61,91 @@ export function millionRows(measured: Measured): Rows {
 export function monthRows(measured: Measured): Rows {
   const fixed = priceOf("metric", measured.metrics) + priceOf("alarm", ALARMS) + priceOf("dashboard", 1);
   const rows = MONTHLY_REQUESTS.map((requests) => {
-    const parts = partsOf(
-      ["cancel an order", "list 20 orders"].map(
-        (name) => [consumptionOf(measured, name), requests / 2] as const,
-      ),
-    );
+    const parts = monthParts(measured, requests);
     const cells = [...Object.values(parts), fixed, sum(parts) + fixed].map(dollars);
     return [requests.toLocaleString("en-US"), ...cells];
   });
   return [["requests a month", ...PARTS, "metrics, alarms, dashboard", "total"], ...rows];
+}
+
+/** What each setting moves. Others cost nothing. */
+export function settingRows(measured: Measured): Rows {
+  const { throttle, timeoutSeconds, memoryMiB } = withDefaults({});
+  const { wafMonth, wafMillion, hostMonth } = optionCosts();
+  const most = throttle.perSecond * 30 * 86_400;
+  const line = ACCESS_LOG_FORMAT.replaceAll(/\$context\.[\w.]+/g, (name) => ACCESS_LOG_SAMPLE[name] ?? "");
+  const rows = [
+    [
+      "`throttle.perSecond`",
+      "everything",
+      `${throttle.perSecond} of these requests a second, all month, are ${dollars(sum(monthParts(measured, most)))}`,
+    ],
+    [
+      "`memoryMiB`",
+      "Lambda",
+      `${dollars(priceOf("duration", 1e6 * DURATION_SECONDS * MEMORY_GB))} of a million requests at ${memoryMiB}, in proportion, if they take the same time; with more memory they take less`,
+    ],
+    [
+      "`timeoutSeconds`",
+      "Lambda",
+      `a list that nobody receives any more runs on: at most $${priceOf("duration", timeoutSeconds * MEMORY_GB).toFixed(3)}`,
+    ],
+    [
+      "`accessLogs`",
+      "logs",
+      `${dollars(priceOf("logs", 1e6 * (line.length + EVENT_BYTES)))} for a million requests`,
+    ],
+    ["`logRetentionDays`", "logs", "$0.03 a month for a GB that is kept, compressed to about a fifth"],
+    ["`waf`", "WAF", `${dollars(wafMonth)} a month and ${dollars(wafMillion)} for a million requests`],
+    ["`domains`", "alarms", `${dollars(hostMonth)} a month for each host`],
+    ["`events`", "alarms, DynamoDB, EventBridge", "$1.40 a month, and about $5 for a million changes"],
+  ];
+  return [["setting", "moves", "by"], ...rows];
+}
+
+/** What a line of the access log has in place of its variables. */
+const ACCESS_LOG_SAMPLE: Readonly<Record<string, string>> = {
+  "$context.requestTimeEpoch": "1795176060123",
+  "$context.requestId": "7f3f1c5e-4a0e-4d52-9d35-8d4c1f6a2b90",
+  "$context.domainName": "orders.example.com",
+  "$context.httpMethod": "DELETE",
+  "$context.path": "/v1/store/orders/4611686018427387904",
+  "$context.status": "204",
+  "$context.responseLength": "0",
+  "$context.integration.timeToFirstContent": "12",
+  "$context.responseLatency": "14",
+  "$context.integration.responseTransferMode": "BUFFERED",
+  "$context.tlsVersion": "TLSv1.3",
+};
+
+/** What a month costs behind each way to reach the functions, by the number of requests, as in `monthRows`. */
+export function alternativeRows(measured: Measured): Rows {
+  const [header = [], ...months] = monthRows(measured);
+  const bytes = consumptionOf(measured, "list 20 orders").bytes / 2;
+  const gateways = {
+    "REST API": (requests: number) => priceOf("gateway", requests) + priceOf("transfer", requests * bytes),
+    "HTTP API": (requests: number) => priceOf("httpApi", requests) + priceOf("transfer", requests * bytes),
+    "CloudFront and function URLs": (requests: number) =>
+      priceOf("cloudFront", requests) + priceOf("cloudFrontTransfer", requests * bytes),
+  };
+  const rows = Object.entries(gateways).map(([name, price]) => [
+    name,
+    ...MONTHLY_REQUESTS.map((requests, index) => {
+      const total = Number(months[index]?.[header.indexOf("total")]?.replaceAll(/[$,]/g, ""));
+      return dollars(total - gateways["REST API"](requests) + price(requests));
+    }),
+  ]);
+  const columns = MONTHLY_REQUESTS.map((requests) => `${requests.toLocaleString("en-US")} a month`);
+  return [["in front of the functions", ...columns], ...rows];
+}
+
+/** The parts of a month of so many requests, half of them cancels, half of them lists of 20 orders. */
+function monthParts(measured: Measured, requests: number) {
+  return partsOf(
+    ["cancel an order", "list 20 orders"].map(
+      (name) => [consumptionOf(measured, name), requests / 2] as const,
+    ),
+  );
 }
 
 /** The cost of one list of so many bytes, in dollars, by what it consumes beyond a short list. */
@@ -118,7 +194,7 @@ function partsOf(requests: readonly (readonly [Consumption, number])[]) {
     gateway: price("gateway", () => 1),
     Lambda: lambda + price("streamed", streamed),
     DynamoDB: price("write", (each) => each.writeUnits) + price("read", (each) => each.readUnits),
-    logs: price("logs", ({ logBytes }) => logBytes + PLATFORM_LOG_BYTES),
+    logs: price("logs", ({ logBytes }) => logBytes),
     transfer: price("transfer", ({ bytes }) => bytes),
   } satisfies Record<(typeof PARTS)[number], number>;
 }

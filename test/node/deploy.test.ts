@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -79,7 +79,7 @@ test.skipIf(
       ...rest,
       PATH: `${inFolder("bin")}:${PATH}`,
       STORE_ORDERS_DATABASE: path,
-      METRICS: metrics,
+      CACHE_DIRECTORY: metrics,
     };
     const days = (count: number) => Date.now() / 1_000 - count * 86_400;
     for (const age of [13, 16]) {
@@ -89,8 +89,8 @@ test.skipIf(
     /** Runs the commands as systemd does: one after another, with its escapes resolved, until one fails. */
     const runUnit = async () => {
       for (const line of [...settings("ExecStart", backupUnit), ...settings("ExecStartPost", backupUnit)]) {
-        const text = line.replace(/^\+/, "").replaceAll("%%", "%").replaceAll("$$", "$");
-        await promisify(execFile)("/bin/sh", ["-c", text], { cwd: cli.directory, env });
+        const text = line.replaceAll("%%", "%").replaceAll("$$", "$");
+        await promisify(execFile)("/bin/sh", ["-c", `umask 077; ${text}`], { cwd: cli.directory, env });
       }
     };
     await cli.run(["orders", "place", "--id", "7", "--database", path]);
@@ -109,8 +109,9 @@ test.skipIf(
     expect(readdirSync(inFolder("backups"))).toEqual(["13.db", expect.stringMatching(/Z\.db$/)]);
     const [, at] =
       /^store_orders_backup_timestamp_seconds (\d+)\n$/.exec(
-        readFileSync(join(metrics, "store-orders.prom"), "utf8"),
+        readFileSync(join(metrics, "backup.prom"), "utf8"),
       ) ?? [];
+    expect(statSync(join(metrics, "backup.prom")).mode & 0o777).toBe(0o644);
     expect(Number(at)).toBeGreaterThan(days(0) - 60);
   },
 );

@@ -29,7 +29,7 @@ test("a browser bundle of the client contains only the client, the order format 
   const { code, inputs } = await bundleForBrowser();
   const others = inputs.filter(
     (file) =>
-      !/^(<stdin>|lib\/(client|orders)\/[\w-]+\.ts|lib\/core\/(base62|concurrency|errors|retry-after|time)\.ts|lib\/http\/errors\.ts)$/.test(
+      !/^(<stdin>|lib\/(client|orders)\/[\w-]+\.ts|lib\/core\/(base62|concurrency|errors|lifecycle|retry-after|time)\.ts|lib\/http\/errors\.ts)$/.test(
         file,
       ),
   );

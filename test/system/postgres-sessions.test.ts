@@ -1,7 +1,12 @@
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { isStoreUnavailable } from "../../lib/core/errors.ts";
-import { createPostgresStore, migratePostgres, type PostgresPool } from "../../lib/stores/postgres/index.ts";
+import {
+  createPostgresStore,
+  migratePostgres,
+  type PooledConnection,
+  type PostgresPool,
+} from "../../lib/stores/postgres/index.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -124,6 +129,42 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
       await unlock();
       await acknowledged;
       expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
+    },
+    MAX_CASE_MS,
+  );
+
+  test(
+    "a cancel whose response is lost counts once and takes place once, also if its order is locked by the time it is repeated",
+    async () => {
+      const pool = new Pool({ connectionString: server.url() });
+      onTestFinished(() => pool.end(), MAX_CLOSE_MS);
+      await openStore("locked_again", ["shop"]);
+      let losesResponse = false;
+      const lossy: PostgresPool = {
+        async connect() {
+          const connection = (await pool.connect()) as unknown as PooledConnection;
+          const query: typeof connection.query = async (statement) => {
+            const response = await connection.query(statement);
+            if (!losesResponse || statement.text !== "COMMIT") return response;
+            losesResponse = false;
+            await lock("locked_again.orders WHERE id = 2");
+            throw new Error("Connection terminated unexpectedly");
+          };
+          return { query, release: (close) => connection.release(close) };
+        },
+      };
+      const { accounts, orders } = createPostgresStore({ pool: lossy, schema: "locked_again" });
+      const cancel = (id: bigint) =>
+        accounts.admit(keyOf("shop"), AT, undefined, { type: "apply", id, event: "cancel" });
+      expect(await cancel(1n)).toMatchObject({ ok: true, quota: { remaining: 59 } });
+      losesResponse = true;
+      const outcome = { type: "apply", result: { ok: true, order: { status: "cancelled" } } };
+      expect(await cancel(2n)).toMatchObject({ ok: true, quota: { remaining: 58 }, outcome });
+      expect(losesResponse).toBe(false);
+      expect((await accounts.find("shop"))?.usage.minute.count).toBe(2);
+      expect((await orders.find(2n))?.history.map(({ event }) => event)).toEqual(["place", "cancel"]);
+      // An order that another transaction has locked, and that this request has not cancelled, is left to the caller.
+      expect(await cancel(2n)).not.toHaveProperty("outcome");
     },
     MAX_CASE_MS,
   );

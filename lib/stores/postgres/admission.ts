@@ -19,7 +19,7 @@ import type { Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { cancelText, cancelValues, findCancels } from "./cancel.ts";
-import type { Database, Rows, Statement, Work } from "./database.ts";
+import { type Database, isTrue, type Rows, type Statement, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listPageStatement, pageReader, toListPage } from "./list.ts";
 import { type OrderUpdate, updateOrders } from "./orders.ts";
@@ -126,7 +126,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     const accounts = [...new Set(rows.map(([, , , account]) => `${account}`))];
     const group = openGroup(
       accounts.map((account) => JSON.parse(account)),
-      rows.map(([id, status, record]) => [id, status, record, ""]),
+      rows.map(([id, status, record]) => [id, status, record, "", false]),
     );
     const done = new Set(rows.map(([id]) => cancels.get(`${id}`)));
     for (const task of done) task?.resolve(group.decide(task));
@@ -173,11 +173,11 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     values: [[...new Set(tasks.map(accountOf))], [...new Set(tasks.map(({ key }) => key.hash))]],
   };
   const lockOrders = {
-    // An order that another transaction has locked has no status: waiting for it would let all other tasks wait.
+    // Of an order that another transaction has locked, only what is committed: waiting would let all other tasks wait.
     text: `WITH locked AS (SELECT id, status, record, history FROM ${schema}.orders WHERE id = ANY ($1::bigint[])
                            FOR NO KEY UPDATE SKIP LOCKED)
-           SELECT o.id, l.status, l.record, l.history FROM ${schema}.orders o LEFT JOIN locked l ON l.id = o.id
-           WHERE o.id = ANY ($1::bigint[])`,
+           SELECT o.id, coalesce(l.status, o.status), coalesce(l.record, o.record), coalesce(l.history, o.history),
+             l.id IS NULL FROM ${schema}.orders o LEFT JOIN locked l ON l.id = o.id WHERE o.id = ANY ($1::bigint[])`,
     values: [[...orderIds]],
   };
   return {
@@ -236,7 +236,7 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
   const changedKeys = new Map<string, SavedKey>();
   /** By account: its keys share it. */
   const changedUsages = new Map<string, Usage>();
-  /** The row of each order that exists. That of one that is locked has no status. */
+  /** The row of each order that exists, and whether another transaction has locked it. */
   const orders = new Map(orderRows.map(([id, ...row]) => [`${id}`, row]));
   const changedOrders = new Map<string, OrderUpdate>();
 
@@ -286,11 +286,11 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
     const { id, event } = operation;
     const row = orders.get(`${id}`);
     if (row === undefined) return { ok: false, code: "order_not_found" };
-    const [status, record] = row;
-    if (typeof status !== "string") return undefined;
+    const [status, record, , isLocked] = row;
+    if (isTrue(isLocked) && !isDone) return undefined;
     try {
       const update = changedOrders.get(`${id}`);
-      const order = update?.after ?? readOrderToChange(id, `${record}`, status, event);
+      const order = update?.after ?? readOrderToChange(id, `${record}`, `${status}`, event);
       if (isDone) return { ok: true, order };
       const { result, changed } = decideEvent(order, event, at);
       if (changed !== undefined) {

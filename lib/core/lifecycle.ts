@@ -17,9 +17,10 @@ export type LifecycleTable<Status extends string = string> = {
   readonly [S in Status]: { readonly [event: string]: LifecycleRule<Status> };
 };
 
-type StatusIn<Table> = keyof Table & string;
+// With `Extract`, the messages of the compiler list the names.
+type StatusIn<Table> = Extract<keyof Table, string>;
 
-type EventIn<Table> = { [S in keyof Table]: keyof Table[S] }[keyof Table] & string;
+type EventIn<Table> = Extract<{ [S in keyof Table]: keyof Table[S] }[keyof Table], string>;
 
 /** The rules of an event in all statuses. */
 type RuleOf<Table, Event extends string> = {

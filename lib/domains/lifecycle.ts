@@ -1,4 +1,5 @@
-import { type Failure, invalidInput } from "../core/errors.ts";
+import type { Failure } from "../core/errors.ts";
+import { assertOneOf } from "../core/lifecycle.ts";
 import type { Instant } from "../core/time.ts";
 import { MINUTE_MS } from "../plans/windows.ts";
 
@@ -184,14 +185,10 @@ export function transitionDomain(
   event: DomainEvent,
   at: Instant,
 ): DomainTransitionResult {
-  if (!DOMAIN_EVENTS.includes(event)) {
-    throw invalidInput("event", `There is no event '${event}'. Choose one of ${DOMAIN_EVENTS.join(", ")}.`);
-  }
+  assertOneOf(DOMAIN_EVENTS, event, "event");
   const domain = domainAt(earlier, at);
   const { state } = domain;
-  if (!DOMAIN_STATES.includes(state)) {
-    throw invalidInput("state", `There is no state '${state}'. Choose one of ${DOMAIN_STATES.join(", ")}.`);
-  }
+  assertOneOf(DOMAIN_STATES, state, "state");
   const rule: DomainRule = DOMAIN_LIFECYCLE[state][event];
   const verifiedAt = verificationAfter(domain, event, at);
   const error = "error" in rule ? rule.error : verifiedAt === undefined ? rule.unverified : undefined;

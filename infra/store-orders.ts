@@ -49,7 +49,8 @@ export async function deploySettings(
   const problem = findClosingProblem(settings, hosts);
   if (problem !== undefined) throw new pulumi.RunError(problem);
   const eventsCode = settings.events && (await functionCode(undefined, "events"));
-  return new StoreOrders(name, { settings, hosts, code: await functionCode(), eventsCode }, options);
+  const code = await functionCode(undefined, "entry", settings.entry);
+  return new StoreOrders(name, { settings, hosts, code, eventsCode }, options);
 }
 
 /** Arguments of {@link StoreOrders}. */
@@ -91,7 +92,8 @@ export class StoreOrders extends pulumi.ComponentResource {
     const { tables, protect } = settings;
     const tableArgs = { prefix: name, tables, protect, stream: events !== undefined };
     this.tables = new Tables(`${name}-tables`, tableArgs, parent);
-    const primary = primaryUrl(hosts);
+    const { basePath } = settings;
+    const primary = primaryUrl(hosts, basePath);
     const ownServers = primary === undefined ? [] : [{ url: primary, description: pulumi.getStack() }];
     const servers = settings.servers ?? ownServers;
     const functions = createFunctions(
@@ -108,6 +110,7 @@ export class StoreOrders extends pulumi.ComponentResource {
         functions,
         streamSeconds: settings.timeoutSeconds,
         throttle: settings.throttle,
+        basePath: settings.basePath,
         closePlatformHost: settings.closePlatformHost,
         waf: waf && { ...waf, metricName: `${namespace}-gateway-waf` },
         accessLog,
@@ -161,7 +164,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     );
 
     this.customDomains = new Map(created.map(({ plan, domain }) => [plan.host, domain]));
-    this.baseUrl = baseUrl(created, stage);
+    this.baseUrl = baseUrl(created, stage, basePath);
     this.domainStatus = Object.fromEntries(created.map((each) => [each.plan.host, domainOutput(each)]));
     this.dashboardUrl = observability.dashboardUrl;
     this.registerOutputs({ baseUrl: this.baseUrl });

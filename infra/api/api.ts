@@ -16,6 +16,8 @@ export interface ApiArgs {
   readonly streamSeconds: number;
   /** The throttle of the whole stage. The service itself enforces the limits of each account. */
   readonly throttle: { readonly perSecond: number; readonly burst: number };
+  /** The path below which the functions serve everything, such as `/shop`. @default the root */
+  readonly basePath?: string | undefined;
   /** @default none */
   readonly accessLog?: AccessLog | undefined;
   /** Blocks an address above this many requests with a WAF web ACL. @default none */
@@ -44,10 +46,10 @@ export class Api extends pulumi.ComponentResource {
 
   constructor(name: string, args: ApiArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Api"), name, {}, options);
-    const { functions, streamSeconds, throttle, accessLog, waf, closePlatformHost = false } = args;
+    const { functions, streamSeconds, throttle, accessLog, waf, basePath, closePlatformHost = false } = args;
     const responses = gatewayResponses({ hasRateLimit: waf !== undefined });
     const api = { ...REST_API, disableExecuteApiEndpoint: closePlatformHost };
-    const shape = { api, routes: routeTree(), responses, streamSeconds };
+    const shape = { api, routes: routeTree(undefined, basePath), responses, streamSeconds };
     const own = { parent: this };
 
     this.restApi = new aws.apigateway.RestApi(`${name}-rest`, api, own);

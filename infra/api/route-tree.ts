@@ -27,9 +27,13 @@ const EVERY_METHOD = { method: "ANY", target: "api" } as const;
  * The resources by which every path and method reaches a function. A literal segment takes precedence over the wildcard
  * beside it and never falls back to it, so there is a wildcard below every literal segment.
  */
-export function routeTree(operations: readonly Operation[] = OPERATIONS): readonly RouteNode[] {
+export function routeTree(
+  operations: readonly Operation[] = OPERATIONS,
+  basePath = "",
+): readonly RouteNode[] {
   const streamed = operations.find(({ id }) => id === STREAMED);
-  const segments = streamed === undefined ? [] : `${API_VERSION_PATH}${streamed.path}`.split("/").slice(1);
+  const segments =
+    streamed === undefined ? [] : `${basePath}${API_VERSION_PATH}${streamed.path}`.split("/").slice(1);
   return ["", ...segments].flatMap((segment, depth): readonly RouteNode[] => {
     const names = segments.slice(0, depth);
     const path = names.map((name) => `/${name}`).join("");

@@ -3,8 +3,11 @@ import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { domainsSchema } from "../../lib/domains/parse.ts";
 import { findOriginProblem } from "../../lib/http/cors.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
+import { findKeyHeaderProblem } from "../../lib/http/options.ts";
+import { findBasePathProblem } from "../../lib/http/path.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
+import { plansSchema } from "../../lib/plans/plans-schema.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 /** The namespace of the configuration keys. */
@@ -73,10 +76,26 @@ function isServerAddress(address: string): boolean {
 
 const flag = z.boolean({ error: "Write true or false." }).default(false);
 
-const origin = z.string({ error: "Write an origin, such as https://shop.example.com." }).check((context) => {
-  const message = findOriginProblem(context.value);
-  if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
-});
+/** A string with a rule of the library: `findProblem` returns what is wrong, `undefined` if it is valid. */
+const checked = (error: string, findProblem: (text: string) => string | undefined) =>
+  z.string({ error }).check((context) => {
+    const message = findProblem(context.value);
+    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+  });
+
+const origin = checked("Write an origin, such as https://shop.example.com.", findOriginProblem);
+
+/** Where callers send the keys of another system. */
+const keys = z.strictObject(
+  {
+    headers: z.array(checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem), {
+      error: "Write a list of headers, such as [x-api-key].",
+    }),
+  },
+  { error: "Write a mapping with 'headers'." },
+);
+
+const ENTRY = "Write the path of a module, relative to Pulumi.yaml, such as ./functions.ts.";
 
 const throttle = z.strictObject(
   { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
@@ -137,6 +156,13 @@ export const settingsSchema = z.strictObject({
   docsUrl: url.optional(),
   corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),
   preview: oneOf(["v2"]).optional(),
+  plans: plansSchema.optional(),
+  keys: keys.optional(),
+  basePath: checked("Write a path, such as /shop.", findBasePathProblem).optional(),
+  entry: z
+    .string({ error: ENTRY })
+    .regex(/\.[cm]?[jt]s$/, { error: ENTRY })
+    .optional(),
   memoryMiB: wholeNumber(128, 10_240).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),

@@ -60,30 +60,34 @@ export function createHosts(
 }
 
 /** The address of the primary host if this update routes traffic to it. */
-export function primaryUrl(hosts: readonly HostPlan[]): string | undefined {
+export function primaryUrl(hosts: readonly HostPlan[], basePath = ""): string | undefined {
   const primary = hosts.find((plan) => plan.role === "primary" && goesLive(plan));
-  return primary === undefined ? undefined : urlOf(primary.host);
+  return primary === undefined ? undefined : urlOf(primary.host, basePath);
 }
 
 /** The address of the primary host once it is live, otherwise of the API Gateway hostname. */
 export function baseUrl(
   hosts: readonly CreatedHost[],
   { invokeUrl }: aws.apigateway.Stage,
+  basePath = "",
 ): pulumi.Output<string> {
   // Known in the preview, too.
-  const known = primaryUrl(hosts.map(({ plan }) => plan));
+  const known = primaryUrl(
+    hosts.map(({ plan }) => plan),
+    basePath,
+  );
   if (known !== undefined) return pulumi.output(known);
-  const platform = pulumi.interpolate`${invokeUrl}${API_VERSION_PATH}`;
+  const platform = pulumi.interpolate`${invokeUrl}${basePath}${API_VERSION_PATH}`;
   const primary = hosts.find(({ plan }) => plan.role === "primary");
   if (primary === undefined) return platform;
   const { plan, domain } = primary;
   return pulumi
     .all([domain.state, platform])
-    .apply(([now, url]) => (now === "live" ? urlOf(plan.host) : url));
+    .apply(([now, url]) => (now === "live" ? urlOf(plan.host, basePath) : url));
 }
 
-function urlOf(host: string): string {
-  return `https://${host}${API_VERSION_PATH}`;
+function urlOf(host: string, basePath: string): string {
+  return `https://${host}${basePath}${API_VERSION_PATH}`;
 }
 
 /** Describes a host for the stack's outputs. */

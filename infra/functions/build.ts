@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import nodeModule from "node:module";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
+import { invalidInput } from "../../lib/core/errors.ts";
 
 /** The modules of each bundle: the two functions of the API with what they load on demand, and the one that sends changes. */
 const BUNDLES = {
@@ -88,28 +90,52 @@ export const BUNDLE_OPTIONS = {
   plugins: [withoutUnusedParts, withModulesApart, withoutFetch],
 } satisfies BuildOptions;
 
+const OWN_ENTRY = "See infra/README.md#functions-of-your-own.";
+
 /** TypeScript in the repository, JavaScript in the published package. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-/** Bundles functions with everything they import, minified, and their source maps. */
+/**
+ * Bundles functions with everything they import, minified, and their source maps.
+ *
+ * @param entry the path of a module to use instead of ours, which exports `api` and `list`
+ */
 export async function buildFunctions<Name extends BundleName = "entry">(
   name: Name = "entry" as Name,
+  entry?: string,
 ): Promise<FunctionBundle<Name>> {
   // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
   const home = fileURLToPath(new URL("../..", import.meta.url));
-  const { outputFiles } = await build({
+  if (entry !== undefined && !existsSync(entry))
+    throw invalidInput("entry", `There is no module ${entry}. ${OWN_ENTRY}`);
+  const ownEntry = entry === undefined ? {} : { entry: resolve(entry) };
+  const { outputFiles, metafile } = await build({
     ...BUNDLE_OPTIONS,
     // Makes the output independent of the working directory. With Yarn Plug'n'Play, esbuild looks for the manifest there.
     absWorkingDir: plugAndPlayFolder() ?? home,
-    entryPoints: Object.fromEntries(
-      Object.entries(BUNDLES[name]).map(([module, source]) => [module, join(home, `${source}.${EXTENSION}`)]),
-    ),
+    entryPoints: {
+      ...Object.fromEntries(
+        Object.entries(BUNDLES[name]).map(([module, source]) => [
+          module,
+          join(home, `${source}.${EXTENSION}`),
+        ]),
+      ),
+      ...ownEntry,
+    },
+    metafile: true,
     outdir: home,
     outExtension: { ".js": ".mjs" },
     sourcemap: "external",
     sourcesContent: false,
   });
+  if (entry !== undefined) {
+    const [, bundled] =
+      Object.entries(metafile.outputs).find(([path]) => basename(path) === "entry.mjs") ?? [];
+    const missing = ["api", "list"].filter((role) => bundled?.exports.includes(role) !== true);
+    if (missing.length > 0)
+      throw invalidInput("entry", `${entry} does not export ${missing.join(" and ")}. ${OWN_ENTRY}`);
+  }
   const files = outputFiles.map(({ path, text }) => [
     basename(path),
     path.endsWith(".map") ? withStableSources(text) : text,

@@ -19,6 +19,9 @@ const {
   STORE_ORDERS_DOCS_URL: docsUrl,
   STORE_ORDERS_CORS_ORIGINS: corsOrigins,
   STORE_ORDERS_PREVIEW: preview,
+  STORE_ORDERS_PLANS: plans,
+  STORE_ORDERS_KEY_HEADERS: keyHeaders,
+  STORE_ORDERS_BASE_PATH: basePath,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
@@ -43,6 +46,9 @@ const handler = createHandler({
   ...(servers === undefined ? {} : { servers: JSON.parse(servers) }),
   ...(docsUrl === undefined ? {} : { docsUrl }),
   ...(corsOrigins === undefined ? {} : { corsOrigins: JSON.parse(corsOrigins) }),
+  ...(plans === undefined ? {} : { plans: JSON.parse(plans) }),
+  ...(keyHeaders === undefined ? {} : { keys: { headers: JSON.parse(keyHeaders) } }),
+  ...(basePath === undefined ? {} : { basePath }),
 });
 
 export const api = createBufferedFunction({ handler });

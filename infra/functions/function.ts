@@ -9,13 +9,15 @@ import type { Statement } from "./permissions.ts";
 
 /**
  * Builds a bundle of functions and writes it below `folder`, by default a temporary one that is deleted when the program
- * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content.
+ * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content. With `entry`, it
+ * has this module instead of our functions.
  */
 export async function functionCode(
   folder: string = temporaryFolder(),
   name: BundleName = "entry",
+  entry?: string,
 ): Promise<pulumi.asset.Archive> {
-  const bundle = Object.entries<string>(await buildFunctions(name).catch(explainMissingPackages));
+  const bundle = Object.entries<string>(await buildFunctions(name, entry).catch(explainMissingPackages));
   const modules = Object.fromEntries(bundle.filter(([file]) => file.endsWith(".mjs")));
   const files = Object.entries(await writeBundle(modules, folder));
   return new pulumi.asset.AssetArchive(

@@ -67,13 +67,14 @@ export const MAX_ENVIRONMENT_BYTES = 4_096;
 /**
  * The environment variables of both functions.
  *
- * @throws {pulumi.RunError} if they exceed Lambda's limit, which only the hosts and servers can make happen
+ * @throws {pulumi.RunError} if they exceed Lambda's limit, which only hosts, servers and plans can make happen
  */
 export function functionEnvironment(
-  settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins" | "preview">,
+  settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins" | "preview"> &
+    Pick<Settings, "plans" | "keys" | "basePath">,
   store: ReturnType<typeof storeEnvironment>,
 ): Readonly<Record<string, string>> {
-  const { domains, banPolicy, servers = [], docsUrl, corsOrigins, preview } = settings;
+  const { domains, banPolicy, servers = [], docsUrl, corsOrigins, preview, plans, keys, basePath } = settings;
   // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
   const mapping = domains ?? defineDomains({});
   const environment = {
@@ -84,6 +85,9 @@ export function functionEnvironment(
     ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
     ...(corsOrigins === undefined ? {} : { STORE_ORDERS_CORS_ORIGINS: JSON.stringify(corsOrigins) }),
     ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
+    ...(plans === undefined ? {} : { STORE_ORDERS_PLANS: JSON.stringify(plans) }),
+    ...(keys === undefined ? {} : { STORE_ORDERS_KEY_HEADERS: JSON.stringify(keys.headers) }),
+    ...(basePath === undefined ? {} : { STORE_ORDERS_BASE_PATH: basePath }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
   if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));
@@ -97,6 +101,6 @@ function explainExcess({ redirects }: DomainMapping, excess: number): string {
   while (left > 0 && fitting > 0) left -= (redirects[--fitting]?.from.length ?? 0) + 1;
   const reason = `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes`;
   return left > 0
-    ? `${reason}, but the domains and servers need ${excess} more. Use fewer aliases or servers.`
+    ? `${reason}, but the domains, servers and plans need ${excess} more. Use fewer aliases, servers or plans.`
     : `${reason}, so ${fitting} of the ${redirects.length} redirects fit. Remove ${redirects.length - fitting} redirects from 'domains'.`;
 }

@@ -1,11 +1,11 @@
 /** Configuration files, YAML or JSON. */
 import { readFileSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
-import * as z from "zod";
-import { InvalidInputError, type Issue, invalidInput, isInvalidInput, toIssues } from "../core/errors.ts";
+import { InvalidInputError, type Issue, invalidInput, toIssues } from "../core/errors.ts";
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
-import { PLAN_LIMITS, type Plan, type PlanTable, validatePlans } from "../plans/plan-limits.ts";
+import type { Plan, PlanTable } from "../plans/plan-limits.ts";
+import { PLAN_FIELDS, plansSchema } from "../plans/plans-schema.ts";
 import { explainFileError } from "./errors.ts";
 
 /** Reads and validates a domains file. Throws an `InvalidInputError` with every problem. */
@@ -22,35 +22,11 @@ export function readDomainsFile(path: string, plan: Plan): DomainMapping {
  */
 export function readPlansFile(path: string): PlanTable {
   const content = readContent(path, "plans");
-  const parsed = plansFileSchema.safeParse(content);
-  const issues = parsed.success
-    ? []
-    : parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS));
-  const plans: PlanTable = { ...PLAN_LIMITS, ...parsed.data };
-  try {
-    if (parsed.success) validatePlans(plans);
-  } catch (error) {
-    if (!isInvalidInput(error)) throw error;
-    issues.push(...error.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^plans\.?/, "") })));
-  }
-  if (!parsed.success || issues.length > 0)
-    throw new InvalidInputError(issues.map((issue) => locate(issue, path, content)));
-  return plans;
+  const parsed = plansSchema.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS));
+  throw new InvalidInputError(issues.map((issue) => locate(issue, path, content)));
 }
-
-const PLAN_FIELDS = ["perMinute", "perDay"];
-const PLAN_HINT = "Give perMinute and perDay, or 'custom' for a plan whose limits are set per account.";
-const LIMIT_HINT = "Give a whole number of at least 1.";
-const limit = z.number({ error: LIMIT_HINT });
-
-const plansFileSchema = z.record(
-  z.string(),
-  z.union([z.literal("custom"), z.strictObject({ perMinute: limit, perDay: limit })], { error: PLAN_HINT }),
-  {
-    error:
-      "Give a mapping from the name of each plan to its limits, such as 'starter: { perMinute: 30, perDay: 500 }'.",
-  },
-);
 
 /** Adds the file and the invalid value to the place. The message is the same as in TypeScript and in a stack file. */
 function locate({ path, message }: Issue, file: string, content: unknown): Issue {

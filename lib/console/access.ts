@@ -41,12 +41,11 @@ interface RequestOrigin {
  */
 function checkRequest(
   { method, host, origin, fetchSite }: RequestOrigin,
-  port: number,
   isEntry: boolean,
 ): keyof typeof PROBLEMS | undefined {
-  // A DNS name that points at 127.0.0.1 would let the page of that name read the console. Browsers leave out port 80.
-  const hosts = ["127.0.0.1", "localhost"].map((name) => new URL(`http://${name}:${port}`).host);
-  if (host === undefined || !hosts.includes(host)) return "wrong_host";
+  // A DNS name that points at 127.0.0.1 would let the page of that name read the console. The port can be another one than
+  // ours: SSH forwards it from another machine. No page chooses it, since browsers send the one that they connect to.
+  if (host === undefined || !/^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(host)) return "wrong_host";
   const isOwnPage = fetchSite === undefined || fetchSite === "same-origin";
   if (method === "POST") return origin === `http://${host}` && isOwnPage ? undefined : "wrong_origin";
   if (method !== "GET" && method !== "HEAD") return "wrong_method";
@@ -56,23 +55,19 @@ function checkRequest(
 
 /** The reasons why a request is not served. */
 const PROBLEMS = {
-  wrong_host: "The console is served only as 127.0.0.1 or localhost, with its port.",
+  wrong_host: "The console is served only as 127.0.0.1 or localhost.",
   wrong_origin: "The console answers only requests of its own pages.",
   wrong_method: "The console knows only GET, HEAD and POST.",
 } as const;
 
 /** Rejects every request that `checkRequest` does. */
-export function ownPagesOnly(port: number, { basePath }: Session): MiddlewareHandler {
+export function ownPagesOnly({ basePath }: Session): MiddlewareHandler {
   return async (c, next) => {
     const header = (name: string) => c.req.header(name);
     // A request line may name another host than the header.
     const host = new URL(c.req.url).host === header("host") ? header("host") : undefined;
     const origin = { host, origin: header("origin"), fetchSite: header("sec-fetch-site") };
-    const problem = checkRequest(
-      { method: c.req.method, ...origin },
-      port,
-      c.req.path === `${basePath}/start`,
-    );
+    const problem = checkRequest({ method: c.req.method, ...origin }, c.req.path === `${basePath}/start`);
     if (problem === undefined) return next();
     const page = plainPage("Not allowed", html`<p>${PROBLEMS[problem]}</p>`);
     return c.html(page, problem === "wrong_method" ? 405 : 403);

@@ -56,7 +56,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const session = new Session(port);
   const { basePath } = session;
 
-  app.use(securityHeaders, ownPagesOnly(port, session), smallFormsOnly);
+  app.use(securityHeaders, ownPagesOnly(session), smallFormsOnly);
   app.get(`${basePath}/start`, (c) => c.html(entryPage(basePath)));
   for (const [path, [type, content]] of Object.entries(ASSETS))
     app.get(path, (c) => c.body(content, 200, { "content-type": `${type}; charset=utf-8` }));

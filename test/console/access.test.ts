@@ -157,8 +157,6 @@ const ask = (console: Awaited<ReturnType<typeof useSession>>, path: string, ...h
   send(console, `GET ${path}`, [`Cookie: ${console.cookie}`, ...headers]);
 
 test.each([
-  "127.0.0.1",
-  "localhost",
   "LOCALHOST:PORT",
   "localhost.:PORT",
   "127.0.0.1.:PORT",
@@ -166,7 +164,8 @@ test.each([
   "2130706433:PORT",
   "0.0.0.0:PORT",
   "[::1]:PORT",
-  "127.0.0.1:1",
+  "127.0.0.1:",
+  "127.0.0.1:1:1",
   "127.0.0.1.example.com:PORT",
   "user@127.0.0.1:PORT",
   "127.0.0.1:PORT@example.com",
@@ -188,6 +187,22 @@ test.each(["http://example.com", "https://127.0.0.1:1"])(
     expect(statusOf(await ask(console, `${other}${basePathOf(console)}/accounts`))).toBe(403);
   },
 );
+
+test("behind a port that SSH forwards, the console serves its pages, and changes only from the forwarded page", async () => {
+  const console = await useSession();
+  const statusOfPost = async (host: string, origin: string) =>
+    statusOf(
+      await send(console, `POST ${basePathOf(console)}/session`, [
+        ...[`Host: ${host}`, `Origin: ${origin}`, "Content-Type: application/x-www-form-urlencoded"],
+        ...[`Cookie: ${console.cookie}`, "Content-Length: 0"],
+      ]),
+    );
+  for (const host of ["127.0.0.1:9000", "localhost:9000", "localhost"]) {
+    expect(statusOf(await ask(console, `${basePathOf(console)}/accounts`, `Host: ${host}`))).toBe(200);
+    expect(await statusOfPost(host, `http://${host}`)).toBe(204);
+    expect(await statusOfPost(host, "http://localhost:3000")).toBe(403);
+  }
+});
 
 test("localhost is the console's own name, an address can be typed, and only the entry can be reached from another page", async () => {
   const console = await useSession();

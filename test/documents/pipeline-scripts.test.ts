@@ -66,27 +66,38 @@ describe("the scripts of the pipeline", () => {
     },
   );
 
-  test("an image is built for both architectures with its bill of materials, and its digest is passed on", () => {
-    const output = join(folder, "image-output");
-    const metadata = '{"containerimage.digest":"sha256:abc"}';
-    tool("sudo", 'echo "sudo $*"');
-    tool("docker", `echo "docker $*"; [ "$2" != build ] || echo '${metadata}' >"$RUNNER_TEMP/image.json"`);
-    const env = {
-      ...{ GH_TOKEN: "secret", GITHUB_ACTOR: "someone", GITHUB_REPOSITORY: "Shop/orders" },
-      ...{ GITHUB_OUTPUT: output, RUNNER_TEMP: folder },
-    };
-    const { status, stdout } = run("release/image.sh", ["v1.2.3"], env);
-    expect(status).toBe(0);
-    const [, build] = /docker buildx (build .*)/.exec(stdout) ?? [];
-    for (const part of [
-      "--platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max",
-      "--tag ghcr.io/shop/orders:1.2.3 --tag ghcr.io/shop/orders:latest",
-      "--push",
-    ])
-      expect(build).toContain(part);
-    expect(stdout).not.toContain("secret");
-    expect(readFileSync(output, "utf8")).toBe("name=ghcr.io/shop/orders\ndigest=sha256:abc\n");
-  });
+  test.each([
+    ["v1.2.3", ["v1.2.2", "v1.2.3", "v2.0.0-rc.1"], ["1.2.3", "latest"]],
+    ["v1.10.0", ["v1.9.9", "v1.10.0"], ["1.10.0", "latest"]],
+    ["v1.2.4", ["v1.2.4", "v2.0.0"], ["1.2.4"]],
+    ["v2.0.0-rc.1", ["v1.2.3", "v2.0.0-rc.1"], ["2.0.0-rc.1"]],
+    ["v1.0.0-rc.1", ["v1.0.0-rc.1"], ["1.0.0-rc.1"]],
+  ])(
+    "the image of %s, beside the tags %j, is built for both architectures as %j, and its digest is passed on",
+    (tag, tags, names) => {
+      rmSync(join(folder, "image-output"), { force: true });
+      tool("git", `printf '%s\\n' ${tags.join(" ")}`);
+      const output = join(folder, "image-output");
+      const metadata = '{"containerimage.digest":"sha256:abc"}';
+      tool("sudo", 'echo "sudo $*"');
+      tool("docker", `echo "docker $*"; [ "$2" != build ] || echo '${metadata}' >"$RUNNER_TEMP/image.json"`);
+      const env = {
+        ...{ GH_TOKEN: "secret", GITHUB_ACTOR: "someone", GITHUB_REPOSITORY: "Shop/orders" },
+        ...{ GITHUB_OUTPUT: output, RUNNER_TEMP: folder },
+      };
+      const { status, stdout } = run("release/image.sh", [tag], env);
+      expect(status).toBe(0);
+      const [, build] = /docker buildx (build .*)/.exec(stdout) ?? [];
+      for (const part of [
+        "--platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max",
+        `${names.map((name) => `--tag ghcr.io/shop/orders:${name}`).join(" ")} --metadata-file`,
+        "--push",
+      ])
+        expect(build).toContain(part);
+      expect(stdout).not.toContain("secret");
+      expect(readFileSync(output, "utf8")).toBe("name=ghcr.io/shop/orders\ndigest=sha256:abc\n");
+    },
+  );
 
   test.each([
     ["an earlier run has", "41", 0],

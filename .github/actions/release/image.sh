@@ -7,8 +7,12 @@ sudo apt-get update -qq
 sudo apt-get install -y -qq --no-install-recommends qemu-user-static binfmt-support
 docker login ghcr.io --username "$GITHUB_ACTOR" --password-stdin <<<"$GH_TOKEN"
 docker buildx create --use
+# A correction of an older version does not move `latest`. Tags of previews do not count.
+newest=$(git tag --list 'v*' | sed -nE '/^v[0-9]+\.[0-9]+\.[0-9]+$/p' | sort --version-sort | tail -n 1)
+tags=(--tag "$image:${1#v}")
+if [ "$1" = "$newest" ]; then tags+=(--tag "$image:latest"); fi
 docker buildx build --file lib/node/deploy/Dockerfile --platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max \
-  --tag "$image:${1#v}" --tag "$image:latest" --metadata-file "$RUNNER_TEMP/image.json" --push .
+  "${tags[@]}" --metadata-file "$RUNNER_TEMP/image.json" --push .
 {
   echo "name=$image"
   echo "digest=$(node -p "require('$RUNNER_TEMP/image.json')['containerimage.digest']")"

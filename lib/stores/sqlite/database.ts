@@ -204,7 +204,7 @@ function connect<Queries>(
     db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
     // The first read creates the log files, whose access is restricted next.
     db.exec("SELECT 1 FROM sqlite_schema");
-    if (path !== ":memory:") restrictAccess(realpathSync(path));
+    if (path !== ":memory:") restrictAccess(realpathSync.native(path));
     const file = databaseFile(path);
     return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
   } catch (error) {

@@ -19,12 +19,15 @@ export function toFileName(path: string): string {
  * missing.
  */
 export function createFolder(path: string, mode: number): void {
+  // With `--permission`, nobody may ask about the folders above.
+  if (existsSync(path)) return;
   const parent = dirname(path);
   // The root of a drive that does not exist is its own parent.
   if (parent !== path) createFolder(parent, mode);
   try {
     mkdirSync(path, { mode });
   } catch (error) {
+    // Another process may have created it.
     if (!existsSync(path)) throw error;
   }
 }
@@ -69,7 +72,7 @@ export interface DatabaseFile {
 export function databaseFile(path: string): DatabaseFile {
   if (path === ":memory:") return NO_FILE;
   // SQLite keeps the log files beside the file that a symbolic link leads to.
-  const target = realpathSync(path);
+  const target = realpathSync.native(path);
   const current = {
     file: () => identityOf(path),
     log: () => identityOf(`${target}-wal`),

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
@@ -254,6 +254,24 @@ describe("files that do not exist yet", () => {
       "",
     ]);
   });
+});
+
+test("with Node's --permission, serve needs its own folder and that of the database only", async () => {
+  const folder = join(cli.directory, "data");
+  mkdirSync(folder);
+  const permissions = ["--permission", `--allow-fs-read=${root}`, `--allow-fs-read=${folder}/`];
+  const bin = join(root, "lib/cli/bin.ts");
+  const args = ["serve", "--port", "0", "--json", "--demo", "--database", join(folder, "orders.db")];
+  const { PATH = "" } = baseEnvironment();
+  const server = spawn(process.execPath, [...permissions, `--allow-fs-write=${folder}/`, bin, ...args], {
+    env: { PATH },
+  });
+  const exit = waitForExit(server);
+  const { docs } = JSON.parse(await waitForOutput(server, /\n/));
+  expect((await fetch(new URL("/readyz", docs))).status).toBe(200);
+  expect((await fetch(docs)).status).toBe(200);
+  server.kill("SIGTERM");
+  expect(await exit).toMatchObject({ status: 0, stderr: expect.not.stringContaining('"level":"error"') });
 });
 
 test("serve without --demo adds no data, and its flags take precedence over HOST and PORT", async () => {

@@ -169,7 +169,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     // The keys are locked too: a statement that has waited for a lock sees other rows as they were before. In the
     // order of the identifiers, so that two transactions never wait for each other.
     text: `SELECT ${ACCOUNT_COLUMNS}, k.rejections_tokens FROM ${schema}.accounts a JOIN ${schema}.api_keys k ON k.account = a.id
-           WHERE a.id = ANY ($1::text[]) AND k.hash = ANY ($2::text[]) ORDER BY a.id, k.hash FOR NO KEY UPDATE`,
+           WHERE k.account = ANY ($1::text[]) AND k.hash = ANY ($2::text[]) ORDER BY a.id, k.hash FOR NO KEY UPDATE`,
     values: [[...new Set(tasks.map(accountOf))], [...new Set(tasks.map(({ key }) => key.hash))]],
   };
   const lockOrders = {

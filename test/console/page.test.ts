@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { timeOf } from "../../lib/console/page.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { useConsole, useSession } from "../support/console.ts";
 
@@ -54,4 +55,21 @@ test("without domains the page says how to start with them", async () => {
   const text = await (await useSession()).textOf("domains");
   expect(text).toContain("store-orders console --domains domains.yaml");
   expect(text).toContain("store-orders console --stack -");
+});
+
+test.each([
+  [0, "just now"],
+  [-59_999, "just now"],
+  [1, "in a moment"],
+  [-60_000, "1 minute ago"],
+  [-150_000, "2 minutes ago"],
+  [-3_600_000, "1 hour ago"],
+  [7_300_000, "in 2 hours"],
+  [-86_399_999, "23 hours ago"],
+  [-86_400_000, "2026-11-19"],
+  [86_400_000, "2026-11-21"],
+])("a time %d ms from now is '%s', with the whole of it on hover", async (distance, text) => {
+  const now = Date.UTC(2026, 10, 20, 9, 30, 12);
+  const full = new Date(now + distance).toISOString().slice(0, 19).replace("T", " ");
+  expect(`${await timeOf(now + distance, now)}`).toBe(`<time title="${full} UTC">${text}</time>`);
 });

@@ -94,6 +94,10 @@ test("a filter finds the accounts that are banned, or near a limit, on as many p
   const near = await follow(console.get, await get("accounts?show=limit"), "Next page");
   expect(near.flatMap(({ rows }) => rows)).toEqual([...banned, "near"]);
   expect(near.at(-1)?.text).toMatch(/account-near[\s\S]*near a limit/);
+  // The ban of a key that is revoked is over.
+  const [revoked = ""] = banned;
+  await console.post(`accounts/${revoked}/keys/${revoked}.k/revoke`);
+  expect((await get("accounts?show=banned")).rows[0]).toBe(banned[1]);
   for (const id of banned) await accounts.delete(id);
   expect((await get("accounts?show=banned")).text).toContain("No account has a key that is banned now.");
   expect((await get("accounts?show=anything")).rows).toHaveLength(50);

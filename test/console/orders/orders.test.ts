@@ -124,3 +124,38 @@ test("an order with a status that no rule knows is shown with it, without an act
   );
   expect(order).not.toContain("/orders/2/");
 });
+
+test.each([
+  ["pending", undefined, ["ship", "cancel"]],
+  ["shipped", undefined, ["fulfil"]],
+  ["shipped", true, []],
+  ["cancelled", undefined, []],
+] as const)(
+  "the page of an order that is %s (complete: %s) has buttons for %j, each of which asks",
+  async (status, complete, events) => {
+    await console.store.orders.place([{ record: { id: 5n, ...(complete && { complete }) }, status }]);
+    const text = await console.textOf("orders/5");
+    expect([...text.matchAll(/popovertarget="(\w+)-5"/g)].map(([, event]) => event)).toEqual(events);
+    expect([...text.matchAll(/action="[^"]*\/orders\/5\/(\w+)"/g)].map(([, event]) => event)).toEqual(events);
+    expect(text).not.toContain("disabled");
+    expect(text.includes("Nothing more can happen to this order.")).toBe(events.length === 0);
+  },
+);
+
+test("the history of an order leads from a key to its account, and its table says when it was placed", async () => {
+  const at = Date.now() - 150_000;
+  await console.store.orders.place([{ record: { id: 5n }, status: "pending" }], at, {
+    by: "acme.k123456789",
+  });
+  const page = await console.textOf("orders/5");
+  expect(page).toMatch(
+    /<a href="[^"]*\/accounts\/acme\?key=acme\.k123456789"><code>acme\.k123456789<\/code>/,
+  );
+  expect(page).toContain("2 minutes ago</time>");
+  expect(await console.textOf("orders")).toContain("2 minutes ago</time>");
+});
+
+test("a store without orders says where they come from", async () => {
+  expect(await console.textOf("orders")).toContain("The API cannot place orders");
+  expect(await console.textOf("orders?status=pending")).toContain("There are no pending orders.");
+});

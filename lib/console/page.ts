@@ -173,25 +173,16 @@ export function table(columns: readonly Column[], rows: readonly Row[], empty: s
   </table>`;
 }
 
-/** The links to the views of a list, such as its filters and its directions. */
-export function choices(
+/** Links to the pages, the filters or the directions of a list. One without an address is not shown. */
+export function linkRow(
   label: string,
-  links: readonly (readonly [label: string, href: string, isCurrent: boolean])[],
+  links: readonly (readonly [label: string, href: string | undefined, isCurrent?: boolean])[],
 ): Html {
-  const items = links.map(
-    ([text, href, isCurrent]) =>
-      html`<a class="button" href="${href}"${isCurrent ? html` aria-current="true"` : ""}>${text}</a>`,
-  );
-  return html`<nav class="actions" aria-label="${label}">${items}</nav>`;
-}
-
-/** The links from one page of a table to the others. One without an address is not shown. */
-export function pager(links: readonly (readonly [label: string, href: string | undefined])[]): Html {
-  const shown = links.filter(([, href]) => href !== undefined);
-  if (shown.length === 0) return html``;
-  return html`<nav class="pager actions" aria-label="Pages">
-    ${shown.map(([label, href]) => html`<a class="button" href="${href}">${label}</a>`)}
-  </nav>`;
+  const shown = links.flatMap(([text, href, isCurrent = false]) => {
+    const mark = isCurrent ? html` aria-current="true"` : "";
+    return href === undefined ? [] : html`<a class="button" href="${href}"${mark}>${text}</a>`;
+  });
+  return shown.length === 0 ? html`` : html`<nav class="actions" aria-label="${label}">${shown}</nav>`;
 }
 
 /** Sends a page that says that there is no such thing, with a link to the list of the others. */
@@ -261,8 +252,9 @@ export function formatInstant(at: Instant): string {
   return Number.isNaN(date.getTime()) ? "–" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** An instant in a few characters, with all of it on hover: `2 minutes ago`, `in 3 hours`, `2026-11-20`. */
-export function timeOf(at: Instant, now: Instant): Html {
+/** An instant in a few characters, with all of it on hover, or `missing`: `2 minutes ago`, `in 3 hours`, `2026-11-20`. */
+export function timeOf(at: Instant | undefined, now: Instant, missing = "–"): Html {
+  if (at === undefined) return html`<span class="quiet">${missing}</span>`;
   const full = formatInstant(at);
   const text = Math.abs(at - now) < DAY_MS ? relativeTime(at - now) : full.slice(0, 10);
   return html`<time title="${full}">${text}</time>`;

@@ -202,18 +202,14 @@ function keyTable(view: View, account: Account, now: Instant, isMetered: boolean
   const rows = keys.map((key) => {
     const bannedUntil = banEndAt(account.rejections[key.id], now);
     const state = keyStatusAt(key, bannedUntil, now);
-    const lastUse = account.lastUses?.[key.id];
-    const end = key.revokedAt ?? key.expiresAt;
     const left = state === "banned" ? `, ${formatDuration(bannedUntil - now)} left` : "";
     const cells = [
       html`${key.name === undefined ? "" : html`<span title="${key.name}">${key.name}</span><br>`}<code title="${key.id}">${key.id}</code>`,
       html`<span class="badge ${LEVELS[state]}">${state}${left}</span>`,
       timeOf(key.createdAt, now),
       // DynamoDB does not keep it.
-      lastUse === undefined
-        ? html`<span class="quiet">${isMetered ? "not kept" : "never used"}</span>`
-        : timeOf(lastUse, now),
-      end === undefined ? html`<span class="quiet">no end</span>` : timeOf(end, now),
+      timeOf(account.lastUses?.[key.id], now, isMetered ? "not kept" : "never used"),
+      timeOf(key.revokedAt ?? key.expiresAt, now, "no end"),
       isActive(key, now) ? keyActions(view, account, key, state) : "",
     ];
     return { id: `key-${key.id}`, cells };

@@ -9,9 +9,8 @@ import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
-  choices,
   type Html,
-  pager,
+  linkRow,
   pathOf,
   sendPage,
   table,
@@ -102,7 +101,7 @@ export async function sendAccountsPage(
   const path = pathOf(view, "accounts");
   const linkTo = (to: Partial<AccountList>) =>
     `${path}?${formatList({ show, starts: [], ...to })}`.replace(/\?$/, "");
-  const pages = pager([
+  const pages = linkRow("Pages", [
     ["First page", starts.length === 0 ? undefined : linkTo({})],
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
     ["Next page", next && linkTo({ starts: [...starts, next].slice(-MAX_STARTS) })],
@@ -128,7 +127,7 @@ export async function sendAccountsPage(
     <section class="panel flush" aria-labelledby="table-title">
       <div class="head">
         <h2 id="table-title">${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}</h2>
-        ${choices("Accounts to show", filters)}
+        ${linkRow("Accounts to show", filters)}
       </div>
       ${table(COLUMNS, rows, explainEmpty(list, next))}
       ${pages}

@@ -77,19 +77,16 @@ function removedNotice(c: ConsoleRequest, snapshot: HostsSnapshot): Notice | und
 
 /** Sends the page of a console that was started without domains. */
 export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
+  const commands = `store-orders console --domains domains.yaml --plan pro --target HOST
+pulumi stack output domains --json | store-orders console --stack -`;
   const body = html`<div class="head"><div><h1>Domains</h1><p>This console was started without domains.</p></div></div>
     ${panel(
-      "file",
-      html`With the file of <code>serve --domains</code>`,
-      html`<p>Stop the console with Ctrl-C and start it with the file. The page then shows its domains, verifies and changes them.</p>
-        <pre tabindex="0" role="region" aria-label="Command with a file">store-orders console --domains domains.yaml --plan pro --target HOST</pre>
-        <p class="quiet small"><code>--target</code> is the host name of the platform, which the records point to.</p>`,
-    )}
-    ${panel(
-      "outputs",
-      "With the outputs of a stack",
-      html`<p>The page then shows the domains of the stack, verifies them, and shows what to write into the stack file.</p>
-        <pre tabindex="0" role="region" aria-label="Command with a stack">pulumi stack output domains --json | store-orders console --stack -</pre>`,
+      "start",
+      "Start it with domains",
+      html`<p>Stop the console with Ctrl-C. With the file of <code>serve --domains</code>, the page shows its domains, verifies and
+          changes them; <code>HOST</code> is the host name of the platform, which the records point to. With the outputs of a
+          stack, it verifies them, and shows what to write into the stack file.</p>
+        <pre tabindex="0" role="region" aria-label="Commands">${commands}</pre>`,
     )}`;
   return sendPage(c, { title: "Domains", body });
 }

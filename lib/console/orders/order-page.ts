@@ -55,11 +55,11 @@ export async function sendOrderPage(
   const now = clock();
   const facts = html`<dl class="facts number">
     <dt>Status</dt><dd>${statusBadge(status)}</dd>
-    <dt>Placed</dt><dd>${placedAt(order) === undefined ? "–" : timeOf(placedAt(order) ?? now, now)}</dd>
+    <dt>Placed</dt><dd>${timeOf(placedAt(order), now)}</dd>
     <dt>Pet</dt><dd>${record.petId ?? "–"}</dd>
     <dt>Quantity</dt><dd>${record.quantity ?? "–"}</dd>
     <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
-    <dt>Complete</dt><dd>${formatComplete(record)}</dd>
+    <dt>Complete</dt><dd>${record.complete === undefined ? "–" : ["no", "yes"][Number(record.complete)]}</dd>
   </dl>`;
   const isKnown = isOrderStatus(status);
   const isFinished = isKnown && eventsThatChange(order, now).length === 0;
@@ -114,12 +114,6 @@ const LEVELS: Readonly<Record<OrderStatus, string>> = { pending: "warn", shipped
 /** The status of an order, also one that no rule knows. */
 export function statusBadge(status: OrderStatus): Html {
   return html`<span class="badge ${isOrderStatus(status) ? LEVELS[status] : "bad"}">${status}</span>`;
-}
-
-/** `complete` for people. A field that the record does not have is a dash, like every other one. */
-export function formatComplete({ complete }: OrderRecord): string {
-  if (complete === undefined) return "–";
-  return complete ? "yes" : "no";
 }
 
 /** The events that an operator can apply: the label of each, that of its confirmation, and what cannot be undone. */

@@ -12,9 +12,8 @@ import type { FormResult } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
-  choices,
   type Html,
-  pager,
+  linkRow,
   panel,
   pathOf,
   sendPage,
@@ -160,8 +159,7 @@ export async function sendOrdersPage(
   const rows = page.rows.map((row) => {
     const orderId = idOf(row);
     const link = html`<a href="${pathOf(view, "orders", `${orderId}`)}">${orderId}</a>`;
-    const at = placed.get(orderId);
-    const placing = at === undefined ? "–" : timeOf(at, now);
+    const placing = timeOf(placed.get(orderId), now);
     if ("damaged" in row)
       return { id: `order-${orderId}`, cells: [link, DAMAGED, placing, "–", "–", "–", ""] };
     const { record, status: own } = row.order;
@@ -174,7 +172,7 @@ export async function sendOrdersPage(
   const isFirst = side === "after" && id === undefined;
   const isLast = next === undefined || (side === "before" && id === undefined);
   const edge = (beyond: OrderTable["side"]) => linkTo({ status, sort, side: beyond });
-  const pages = pager([
+  const pages = linkRow("Pages", [
     ["First page", isFirst ? undefined : edge("after")],
     ["Previous page", previous && linkTo(previous)],
     ["Next page", next && linkTo(next)],
@@ -193,7 +191,7 @@ export async function sendOrdersPage(
       <div class="head">
         <h2 id="table-title">${titleOf(shown)}</h2>
         <div class="actions">
-          ${choices("Order of the table", sorts)}
+          ${linkRow("Order of the table", sorts)}
           <a class="button" href="${linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"))}" download>Export</a>
         </div>
       </div>

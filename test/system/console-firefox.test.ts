@@ -45,6 +45,13 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
     await page.click("button", "Copy key");
     await page.until("getSelection().toString().startsWith('so_test_acme_')");
 
+    const limits = "document.querySelector('#plan-perDay').checkVisibility()";
+    const choose = (plan: string) =>
+      page.evaluate<boolean>(`(document.querySelector("#plan-plan").value = "${plan}", ${limits})`);
+    await page.click("button", "Change plan");
+    expect([await choose("enterprise"), await choose("free")], "fields for limits").toEqual([true, false]);
+    await page.type(ESCAPE);
+
     await page.click("button", "Delete account");
     await page.until("document.activeElement.id === 'delete-dialog'");
     await page.type(`${TAB}wrong${ENTER}`);

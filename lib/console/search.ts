@@ -1,7 +1,7 @@
 /** The search at the top of every page: an order, an account or a key, each by what identifies it. */
 import { html } from "hono/html";
 import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
-import { findKey } from "../accounts/hash-key.ts";
+import { findAnyKey, findKey } from "../accounts/hash-key.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { findOrder } from "./orders/order-page.ts";
 import {
@@ -28,7 +28,7 @@ export function addSearch(app: ConsoleApp, { store }: ConsoleDependencies): void
 
   /** The address of the account of a key, or of the identifier of a key. */
   async function findByKey(view: View, text: string): Promise<string | undefined> {
-    const key = findKey(text);
+    const key = await findAnyKey(text, store.accounts.importedKeys);
     const keyId = key === undefined ? text : keyIdOf(key.accountId, key.hash);
     const accountId = key?.accountId ?? text.slice(0, Math.max(0, text.lastIndexOf(".")));
     const account = isAccountId(accountId) ? await store.accounts.find(accountId) : undefined;

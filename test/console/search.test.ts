@@ -1,5 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
+import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { DamagedOrderError } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { useSession } from "../support/console.ts";
@@ -73,4 +75,13 @@ test("a key, within any text, or its identifier leads to its account; the key is
     expect(
       (await fetch(console.at(`search?text=${key}`), { method, headers: { cookie: console.cookie } })).status,
     ).toBe(404);
+});
+
+test("a key of another system leads to the account that imported it, alone or within a header", async () => {
+  const accounts = createAccounts({ store: console.store.accounts, environment: "test" });
+  const imported = await accounts.importKey("globex", { hash: hashKey("sk_live_11c9") });
+  const page = `accounts/globex?key=${imported.ok && imported.keyId}`;
+  for (const text of ["sk_live_11c9", "x-api-key: sk_live_11c9"])
+    expect(await search(text)).toMatchObject({ status: 200, page });
+  expect(await search("sk_live_other")).toMatchObject({ status: 404 });
 });

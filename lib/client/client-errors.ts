@@ -28,7 +28,7 @@ export class ApiError extends StoreOrdersError {
 
 /** True for a status that is not caused by the request: the same request can succeed later. */
 export function isTransient(status: number): boolean {
-  return status === 429 || (status >= 502 && status <= 504);
+  return status === 425 || status === 429 || (status >= 502 && status <= 504);
 }
 
 /** The service requires a longer wait than the call allows. The request was not sent again. */

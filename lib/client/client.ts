@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** The API key, which is sent as a bearer token. */
   readonly apiKey: string;
-  /** The largest number of times that a request is sent if the response is 429, 502, 503, 504 or missing. @default 5 */
+  /** The largest number of times that a request is sent if the response is 425, 429, 502, 503, 504 or missing. @default 5 */
   readonly maxAttempts?: number;
   /** The longest time from sending a request to its response, or to the first bytes of a list. @default 30 s */
   readonly attemptTimeoutMs?: number;

@@ -127,7 +127,7 @@ export function createSender(options: SenderOptions): Sender {
         const result = await attempt(request, jitterMs);
         if (!(result instanceof ApiError)) return { ok: true, value: result };
         if (!result.retryable || attemptNumber >= maxAttempts) return { ok: false, error: result, ambiguous };
-        ambiguous ||= result.status !== 429;
+        ambiguous ||= result.status !== 425 && result.status !== 429;
         cause = result;
       } catch (error) {
         if (error instanceof PassedOn) throw error.error;

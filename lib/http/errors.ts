@@ -24,6 +24,7 @@ export const ERRORS = {
   uri_too_long: { status: 414, message: "The request's URL is too long." },
   expectation_failed: { status: 417, message: "The Expect header is not '100-continue'." },
   misdirected_request: { status: 421, message: "This host is not served here." },
+  too_early: { status: 425, message: "Send the request again, not as early data (0-RTT)." },
   rate_limit_exceeded: { status: 429, message: "Rate limit exceeded. Wait for the time in Retry-After." },
   api_key_banned: {
     status: 429,

@@ -65,7 +65,8 @@ export function createHandler(options: HandlerOptions): Handler {
     const finding = publicReply({ request, context, target, path });
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = finding instanceof Promise ? await finding : finding;
-    return found ?? admitAndPerform(request, path, address, requestId);
+    if (found !== undefined) return found;
+    return isReplayable(request) ? fail("too_early") : admitAndPerform(request, path, address, requestId);
   }
 
   /**
@@ -171,6 +172,14 @@ function servedOperations({ operations = OPERATIONS, docsUrl }: HandlerOptions):
   const valid = validateOperations(operations);
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   return withDocsUrl(valid, docsUrl);
+}
+
+/**
+ * True for a change that came before the TLS handshake was complete, so that others can send it again (RFC 8470,
+ * section 5.1: any value of the header counts).
+ */
+function isReplayable({ method, headers }: RequestHead): boolean {
+  return method !== "GET" && method !== "HEAD" && headers.get("early-data") !== null;
 }
 
 const NO_CONTEXT: RequestContext = {};

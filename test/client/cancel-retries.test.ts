@@ -70,6 +70,7 @@ describe("retries", () => {
   });
 
   test.each([
+    [425, "too_early", false],
     [429, "rate_limit_exceeded", false],
     [503, "store_unavailable", true],
   ])(

@@ -100,9 +100,11 @@ export function toEvent(
 function loggedPath(request: RequestHead, { target, requestError }: RequestContext): string | undefined {
   if (target === undefined && requestError !== undefined) return undefined;
   const path = (target ?? targetOf(request.url)).replace(/[?#].*/s, "");
-  // Decoded first, so that an encoded underscore does not hide a key.
-  const safe = redactKeys(decodeUnreserved(path));
-  return safe.length > MAX_PATH_CHARS ? `${safe.slice(0, MAX_PATH_CHARS)}…` : safe;
+  // Decoded first, so that an encoded underscore does not hide a key. The rest, of which nothing is logged, costs nothing.
+  const safe = redactKeys(decodeUnreserved(path.slice(0, 3 * MAX_PATH_CHARS)));
+  return safe.length > MAX_PATH_CHARS || path.length > 3 * MAX_PATH_CHARS
+    ? `${safe.slice(0, MAX_PATH_CHARS)}…`
+    : safe;
 }
 
 /** The fields of a log line. */

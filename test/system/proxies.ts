@@ -36,7 +36,7 @@ export const NGINX: Proxy = {
     const site = shipped("nginx.conf")
       .replaceAll("127.0.0.1:8787", `127.0.0.1:${service}`)
       .replaceAll(`/etc/letsencrypt/live/${HOST}/`, `${folder}/`)
-      .replaceAll(/listen (\[::\]:)?80;/g, `listen $1${http};`)
+      .replaceAll(/listen (\[::\]:)?80\b/g, `listen $1${http}`)
       .replaceAll(/listen (\[::\]:)?443/g, `listen $1${https}`);
     writeFileSync(inFolder("site.conf"), site);
     // What Debian's nginx.conf has around a site.

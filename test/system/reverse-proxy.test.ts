@@ -2,13 +2,14 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createTestAuthority } from "../support/certificates.ts";
 import { createCommandLine } from "../support/command-line.ts";
@@ -89,6 +90,26 @@ async function send(port: number, options: Sent) {
   return { status, headers, text: (await buffer(response)).toString() };
 }
 
+/** The body of an error, which a proxy must send like the service. */
+const errorBody = (code: ErrorCode) => ({ code, ...ERRORS[code] });
+
+/** A response of a proxy without TLS. */
+async function sendPlain(port: number, { path, headers = {} }: Sent) {
+  const sent = requestPlain({
+    host: "127.0.0.1",
+    port,
+    path,
+    agent: false,
+    headers: { host: HOST, ...headers },
+  });
+  const [response] = (await once(sent.end(), "response")) as [IncomingMessage];
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: (await buffer(response)).toString(),
+  };
+}
+
 describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, ready, configure }) => {
   const ports = { service: 0, http: 0, https: 0 };
   const stops: (() => unknown)[] = [];
@@ -158,13 +179,34 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
     await expect.poll(() => service.entries().filter(isList)).toMatchObject([{ bodyEnd: "complete" }]);
   });
 
-  test.skipIf(program === "")("the proxy redirects to HTTPS", async () => {
-    const response = await fetch(`http://127.0.0.1:${ports.http}/v1/store/orders?a=b`, {
-      redirect: "manual",
-      headers: { host: HOST },
-    });
-    expect(response.status).toBeGreaterThanOrEqual(301);
-    expect(response.status).toBeLessThanOrEqual(308);
+  test.skipIf(program === "")("the proxy redirects its own host to HTTPS, without the policy", async () => {
+    const { status, headers } = await sendPlain(ports.http, { path: "/v1/store/orders?a=b" });
+    expect(status).toBeGreaterThanOrEqual(301);
+    expect(status).toBeLessThanOrEqual(308);
+    expect(headers.location).toMatch(/^https:\/\/orders\.example\.com(:\d+)?\/v1\/store\/orders\?a=b$/);
+    expect(headers["strict-transport-security"]).toBeUndefined();
+  });
+
+  test.skipIf(program === "")("no other host reaches the service over TLS, also not 127.0.0.1", async () => {
+    for (const host of ["127.0.0.1", "localhost", "other.example.com"]) {
+      const { status, headers, text } = await send(ports.https, {
+        path: "/v1/store/orders",
+        headers: { host },
+      });
+      expect({ status, type: headers["content-type"], hsts: headers["strict-transport-security"] }).toEqual({
+        status: 421,
+        type: "application/json",
+        hsts: "max-age=31536000",
+      });
+      expect(JSON.parse(text)).toEqual(errorBody("misdirected_request"));
+    }
+  });
+
+  test.skipIf(program === "")("a change that is marked as early data gets 425, a read does not", async () => {
+    const early = { headers: { "early-data": "1" } };
+    const change = await send(ports.https, { ...early, method: "DELETE", path: "/v1/store/orders/9" });
+    expect(JSON.parse(change.text)).toEqual(errorBody("too_early"));
+    expect((await send(ports.https, { ...early, path: "/v1/pets/1" })).status).toBe(404);
   });
 
   test.skipIf(program === "")(
@@ -177,11 +219,53 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
         retry: "5",
         type: "application/json",
       });
-      expect(JSON.parse(text)).toEqual({
-        code: "store_unavailable",
-        message: "The store cannot be reached. Try again later.",
-        status: 503,
-      });
+      expect(headers["strict-transport-security"]).toBe("max-age=31536000");
+      expect(JSON.parse(text)).toEqual(errorBody("store_unavailable"));
     },
   );
+});
+
+describe("nginx by itself", () => {
+  const { program = "", run, ready, configure } = NGINX;
+  const ports = { service: 0, http: 0, https: 0 };
+  let stop: () => unknown = () => {};
+  beforeAll(async () => {
+    if (program === "") return;
+    for (const name of ["service", "http", "https"] as const) ports[name] = await freeTcpPort();
+    configure(cli.directory, ports);
+    ({ stop } = await startProgram(program, run, { cwd: cli.directory, ready }));
+  });
+  afterAll(() => stop());
+
+  test.skipIf(program === "")("its own errors have the form and the policy of the service's", async () => {
+    const long = "a".repeat(21_000);
+    const rows: readonly [Sent, ErrorCode][] = [
+      [{ path: `/${long}` }, "uri_too_long"],
+      [{ path: "/", headers: { long } }, "headers_too_large"],
+      [{ path: "/", headers: { "content-length": "99999999" } }, "request_too_large"],
+      [{ path: "/", headers: { "transfer-encoding": "gzip" } }, "not_implemented"],
+      [{ path: "/", method: "TRACE" }, "method_not_allowed"],
+      [{ path: "/%zz" }, "bad_request"],
+      [{ path: "/nginx-error" }, "route_not_found"],
+    ];
+    for (const [sent, code] of rows) {
+      const { status, headers, text } = await send(ports.https, sent);
+      expect({ code, status, type: headers["content-type"] }).toEqual({
+        code,
+        status: ERRORS[code].status,
+        type: "application/json",
+      });
+      expect(headers["strict-transport-security"], code).toBe("max-age=31536000");
+      expect(JSON.parse(text)).toEqual(errorBody(code));
+    }
+  });
+
+  test.skipIf(program === "")("redirects no other host", async () => {
+    const { status, headers, text } = await sendPlain(ports.http, {
+      path: "/v1",
+      headers: { host: "evil.example" },
+    });
+    expect([status, headers.location]).toEqual([421, undefined]);
+    expect(JSON.parse(text)).toEqual(errorBody("misdirected_request"));
+  });
 });

@@ -259,11 +259,18 @@ export function locationOf({ kind, location }: StoreChoice): string {
 async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
   if (!create) requireDatabase(path);
   const isNew = !existsSync(path);
-  const [{ createSqliteStore }, { SCHEMA_VERSION }] = await Promise.all([
+  const [{ createSqliteStore }, { SCHEMA_VERSION }, { isNotWritable }] = await Promise.all([
     import("../stores/sqlite/index.ts"),
     import("../stores/sqlite/schema.ts"),
+    import("../stores/sqlite/errors.ts"),
   ]);
-  const store = createSqliteStore({ path, existing: !create });
+  let store: OpenedStore["store"];
+  try {
+    store = createSqliteStore({ path, existing: !create });
+  } catch (error) {
+    if (create || !isNotWritable(Object(error).cause) || !statSync(path).isFile()) throw error;
+    store = createSqliteStore({ path, readOnly: true });
+  }
   if (isAccessibleToOthers(path)) {
     warn(
       `Other users can access ${path}, and it belongs to another user. Run 'chmod 600 ${path}' as its owner.`,

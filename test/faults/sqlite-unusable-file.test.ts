@@ -1,10 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
@@ -58,5 +66,48 @@ test.skipIf(skipsBecause("a database without write permission", reason))(
     }
     chmodSync(path, 0o600);
     expect(readFileSync(path).equals(before)).toBe(true);
+  },
+);
+
+test.skipIf(skipsBecause("a database on a read-only volume", reason))(
+  "a database is read where nothing can be written, unless changes are left in its log",
+  async () => {
+    const volume = mkdtempSync(join(tmpdir(), "store-orders-volume-"));
+    onTestFinished(() => rmSync(volume, { recursive: true }));
+    const path = join(volume, "orders.db");
+    const copy = join(folder, "copy.db");
+    await fillStore({ kind: "sqlite", path }, 3);
+    const database = ["--database", path];
+    const commands = [
+      ["orders", "export", ...database],
+      ["database", "check", ...database],
+      ["database", "backup", copy, ...database],
+      ["database", "rehearse", path],
+    ];
+    chmodSync(folder, 0o777);
+    chmodSync(path, 0o444);
+    chmodSync(volume, 0o555);
+    for (const command of commands) {
+      const { status, stdout, stderr } = run(command);
+      expect({ command, status, stderr: stderr.replace(/^Warning:.*/gm, "").trim() }).toMatchObject({
+        status: 0,
+      });
+      if (command.includes("export")) expect(stdout.match(/"id":/g)).toHaveLength(3);
+    }
+    const copied = new DatabaseSync(copy, { readOnly: true });
+    expect(copied.prepare("SELECT count(*) AS orders FROM orders").get()).toEqual({ orders: 3 });
+    copied.close();
+    expect(readdirSync(volume)).toEqual(["orders.db"]);
+    expect(run(["orders", "cancel", "1", ...database]).status).toBe(3);
+
+    chmodSync(volume, 0o755);
+    writeFileSync(`${path}-wal`, "x");
+    chmodSync(volume, 0o555);
+    for (const command of commands.slice(0, 2)) {
+      const { status, stderr } = run(command);
+      expect(status).toBe(3);
+      expect(stderr).toContain("Copy both files to a folder that can be written.");
+    }
+    chmodSync(volume, 0o755);
   },
 );

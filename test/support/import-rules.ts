@@ -45,7 +45,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/domains": [/^(zod|tldts)$/, /^node:(url|net)$/],
   "lib/stores/contract": [/^node:assert\/strict$/],
   "lib/stores": [
-    /^node:(fs|path|sqlite|timers\/promises|stream\/consumers|crypto)$/,
+    /^node:(fs|path|sqlite|url|timers\/promises|stream\/consumers|crypto)$/,
     /^pg$/,
     /^@aws-sdk\/client-dynamodb$/,
     /^@smithy\//,

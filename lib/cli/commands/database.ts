@@ -1,4 +1,5 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Argument, type Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
@@ -72,11 +73,12 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     .argument("<file>", "the backup, or a file that another tool has restored")
     .action(async (file: string) => {
       requireDatabase(file, file);
-      const folder = mkdtempSync(`${resolve(file)}.rehearsal-`);
+      const folder = createRehearsalFolder(file);
       try {
         const location = join(folder, "restored.db");
         const writtenAt = statSync(file).mtime.toISOString();
         copyFileSync(file, location);
+        chmodSync(location, 0o600);
         const store = createSqliteStore({ path: location, existing: true });
         await store.check().finally(store.close);
         await check({ kind: "sqlite", location }, { backup: file, writtenAt });
@@ -148,6 +150,15 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         await printResult(context, { outbox: (await outbox.isOn()) ? "on" : "off", ...counts, ...since });
       }),
     );
+}
+
+/** Creates a folder beside the backup, or that of temporary files if the backup is where nothing can be written. */
+function createRehearsalFolder(file: string): string {
+  try {
+    return mkdtempSync(`${resolve(file)}.rehearsal-`);
+  } catch {
+    return mkdtempSync(join(tmpdir(), "store-orders-rehearsal-"));
+  }
 }
 
 const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";

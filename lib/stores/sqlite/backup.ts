@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 // As a namespace: Node 22.15 and earlier have no `backup`, and could not load this module.
 import * as sqlite from "node:sqlite";
-import type { Failure } from "../../core/errors.ts";
+import { pathToFileURL } from "node:url";
+import { type Failure, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
-import { isSqliteError, toStoreError } from "./errors.ts";
+import { isNotWritable, isSqliteError, toStoreError } from "./errors.ts";
 import { toFileName } from "./file.ts";
 import { versionOf } from "./schema.ts";
 
@@ -46,16 +47,44 @@ export async function backUpSqlite({
   }
 }
 
-/** Opens a database to read it. Nothing is created or migrated. */
+/** Opens a database to read it, also where nothing can be written. Nothing is migrated. */
 export function openReadOnly(path: string): sqlite.DatabaseSync {
-  let source: sqlite.DatabaseSync | undefined;
+  const file = toFileName(path);
   try {
-    source = new sqlite.DatabaseSync(toFileName(path), { readOnly: true, timeout: CALL_TIMEOUT_MS });
+    return openAndRead(file);
+  } catch (error) {
+    if (!isNotWritable(error)) throw toStoreError(error);
+    if (!isLogEmpty(file)) {
+      const advice = "Copy both files to a folder that can be written.";
+      throw new StoreUnavailableError(`${path}-wal has changes that are not in ${path} yet. ${advice}`, {
+        cause: error,
+      });
+    }
+    try {
+      // SQLite otherwise needs two files beside the database, which it cannot create. Both would be empty.
+      return openAndRead(new URL("?immutable=1", pathToFileURL(file)));
+    } catch (again) {
+      throw toStoreError(again);
+    }
+  }
+}
+
+function openAndRead(file: string | URL): sqlite.DatabaseSync {
+  const source = new sqlite.DatabaseSync(file, { readOnly: true, timeout: CALL_TIMEOUT_MS });
+  try {
     versionOf(source);
     return source;
   } catch (error) {
-    source?.close();
-    throw toStoreError(error);
+    source.close();
+    throw error;
+  }
+}
+
+function isLogEmpty(file: string): boolean {
+  try {
+    return (statSync(`${realpathSync(file)}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  } catch {
+    return true;
   }
 }
 

@@ -4,9 +4,10 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
+import { openReadOnly } from "./backup.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
 import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
-import { migrate, rewriteVersion, versionCheck } from "./schema.ts";
+import { migrate, rewriteVersion, SCHEMA_VERSION, versionCheck, versionOf } from "./schema.ts";
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
 const MAX_PAUSE_MS = 5;
@@ -58,9 +59,11 @@ interface Job<Queries> {
 export function openDatabase<Queries>(
   path: string,
   prepare: (db: DatabaseSync) => Queries,
-  { existing }: { readonly existing: boolean },
+  { existing, readOnly = false }: { readonly existing: boolean; readonly readOnly?: boolean },
 ): SqliteDatabase<Queries> {
-  let connection = connect(path, prepare, { existing, timeoutMs: CALL_TIMEOUT_MS });
+  const open = (mode: { existing: boolean; timeoutMs: number }) =>
+    readOnly ? connectReadOnly(path, prepare) : connect(path, prepare, mode);
+  let connection = open({ existing, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
   let queue: Job<Queries>[] = [];
   /** Settles when the queue is empty. */
@@ -74,7 +77,7 @@ export function openDatabase<Queries>(
     if (db.isOpen) db.close();
     file.assertLogReleased();
     // Fails at once if it is locked: waiting for the lock would block the event loop.
-    connection = connect(path, prepare, { existing: true, timeoutMs: 0 });
+    connection = open({ existing: true, timeoutMs: 0 });
     mustReopen = false;
     return connection;
   }
@@ -175,6 +178,23 @@ interface Connection<Queries> extends ReturnType<typeof transactionsOf> {
   readonly db: DatabaseSync;
   readonly file: DatabaseFile;
   readonly queries: Queries;
+}
+
+/** Opens the file where it cannot be written. */
+function connectReadOnly<Queries>(path: string, prepare: (db: DatabaseSync) => Queries): Connection<Queries> {
+  const db = openReadOnly(path);
+  try {
+    const version = versionOf(db);
+    if (version !== SCHEMA_VERSION)
+      throw new StoreUnavailableError(
+        `The database has schema version ${version}. Open a copy that can be written, which migrates it.`,
+      );
+    const file = databaseFile(path);
+    return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
+  } catch (error) {
+    db.close();
+    throw toStoreError(error, path);
+  }
 }
 
 /** Opens the file. With `existing`, a missing file and an empty database are errors. */

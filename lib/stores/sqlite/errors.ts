@@ -2,6 +2,7 @@ import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts"
 
 const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
+const NOT_WRITABLE = [8, 14]; // SQLITE_READONLY, SQLITE_CANTOPEN
 const CONSTRAINT = 19;
 
 /**
@@ -33,6 +34,11 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
 /** True if another process locks the database. */
 export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
+}
+
+/** True if a file cannot be written, or not be created: that of the database, or those that SQLite keeps beside it. */
+export function isNotWritable(error: unknown): boolean {
+  return NOT_WRITABLE.includes(primaryCode(error));
 }
 
 /** True if a row with the same key exists. */

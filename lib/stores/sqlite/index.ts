@@ -42,20 +42,26 @@ export interface SqliteStoreOptions {
   readonly path: string;
   /** True if a missing or empty database is an error instead of being created. @default false */
   readonly existing?: boolean | undefined;
+  /** True to read a database that cannot be written, as on a read-only volume; every write rejects. @default false */
+  readonly readOnly?: boolean | undefined;
 }
 
 /**
  * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
-export function createSqliteStore({ path, existing = false }: SqliteStoreOptions): SqliteStore {
+export function createSqliteStore({
+  path,
+  existing = false,
+  readOnly = false,
+}: SqliteStoreOptions): SqliteStore {
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
     outbox: outboxQueries(db),
     accounts: accountQueries(db),
     admission: admissionQueries(db),
   });
-  const database = openDatabase(path, prepare, { existing });
+  const database = openDatabase(path, prepare, { existing, readOnly });
   const { check, close } = database;
   const orders = withReadOnlyMethods(createOrderStore(database));
   return {

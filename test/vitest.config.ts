@@ -10,6 +10,7 @@ export const LONG_TESTS = [
   "test/client/long-list.test.ts",
   "test/http/openapi/lint.test.ts",
   "test/infra/cost/cost.test.ts",
+  "test/infra/deployer/every-setting.test.ts",
   "test/infra/deployer/policy-documents.test.ts",
   "test/infra/domains/custom-domain.test.ts",
   "test/infra/domains/manual-dns.test.ts",

@@ -178,14 +178,23 @@ function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
     },
     { actions: ["sqs:SendMessage"], resources: DEAD_LETTERS },
   ];
-  const gatewayLogs = {
-    actions: [
-      ...["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogGroups", "logs:DescribeLogStreams"],
-      ...["logs:FilterLogEvents", "logs:GetLogEvents", "logs:PutLogEvents"],
-    ],
-    resources: ["logs:*:ACCOUNT:*"],
-  };
-  return [...tables, ownLogs, ...(changes ?? []), ...(accessLogs === "manage" ? [gatewayLogs] : [])];
+  // API Gateway writes the logs of every API of the region with this role. It reads none but its own.
+  const gatewayLogs = [
+    {
+      actions: [
+        ...["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogGroups"],
+        ...["logs:DescribeLogStreams", "logs:PutLogEvents"],
+      ],
+      resources: ["logs:REGION:ACCOUNT:*"],
+    },
+    {
+      actions: ["logs:FilterLogEvents", "logs:GetLogEvents"],
+      resources: ["/aws/apigateway/*", "API-Gateway-Execution-Logs_*", "PREFIX-access-group-*"].map(
+        (group) => `logs:REGION:ACCOUNT:log-group:${group}`,
+      ),
+    },
+  ];
+  return [...tables, ownLogs, ...(changes ?? []), ...(accessLogs === "manage" ? gatewayLogs : [])];
 }
 
 interface Grant {

@@ -155,6 +155,11 @@ describe("a role that the deployment creates inside the boundary", () => {
     ["dynamodb:DeleteTable", `arn:aws:dynamodb:eu-central-1:${account}:table/store-orders-production-orders`],
     ["s3:GetObject", "arn:aws:s3:::state/.pulumi/stacks/production.json"],
     ["lambda:UpdateFunctionCode", `arn:aws:lambda:eu-central-1:${account}:function:administration`],
+    ...["logs:GetLogEvents", "logs:FilterLogEvents"].flatMap((action) => [
+      [action, `arn:aws:logs:eu-central-1:${account}:log-group:payroll:log-stream:a`],
+      [action, `arn:aws:logs:eu-central-1:${account}:log-group:store-orders-production-api-logs-1a2b3c4:*`],
+    ]),
+    ["logs:PutLogEvents", `arn:aws:logs:eu-west-1:${account}:log-group:payroll:log-stream:a`],
   ])("has no administrator's rights, whatever its policy: %s", (action, resource) => {
     expect(assume().may({ action, resource })).toBe(false);
   });

@@ -1,5 +1,6 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
+import { errorMessage } from "../../lib/core/errors.ts";
 import { isMocked } from "../mocks.ts";
 
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
@@ -64,7 +65,7 @@ function queryWith(tags: Readonly<Record<string, string>>, options: pulumi.Invok
       if (arn === undefined && !isMocked()) throw new Error("the provider is not configured yet.");
       return [{ arn, status: status as CertificateStatus }];
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? errorMessage(error) : String(error);
       // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
       if (/most_recent filtering on different/i.test(reason)) return "different states";
       if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];

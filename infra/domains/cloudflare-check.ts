@@ -2,6 +2,7 @@ import { domainToASCII, domainToUnicode } from "node:url";
 import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
 import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
+import { errorMessage } from "../../lib/core/errors.ts";
 import { isMocked } from "../mocks.ts";
 import {
   delegationCandidates,
@@ -144,7 +145,7 @@ async function query<T>(
       "the provider is not configured yet. Create what it is configured with in an update before.",
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? errorMessage(error) : String(error);
     const advice = reason.includes("explicit provider")
       ? "Pass a provider of the package 'cloudflare' to the component, in 'providers'."
       : "Set CLOUDFLARE_API_TOKEN to a token with 'Zone Read' and 'DNS Edit' on the zones, then retry.";

@@ -41,6 +41,11 @@ async function putEvent(change: DeliveredChange, abortSignal: AbortSignal): Prom
     throw new Error(`EventBridge: ${entry?.ErrorCode}: ${entry?.ErrorMessage}`);
 }
 
+/** Logs an error with its causes, of which Lambda's own line has none. */
+function logError(error: unknown, change?: string): void {
+  write(`${JSON.stringify({ level: "ERROR", message: errorMessage(error), change })}\n`);
+}
+
 /**
  * Sends what is due, whether the stream or the schedule invokes it: what an invocation is told does not matter. Fails if
  * the store does, so that the alarm on its errors fires.
@@ -49,6 +54,15 @@ export async function handler(
   _event: unknown,
   context: { getRemainingTimeInMillis(): number },
 ): Promise<void> {
+  try {
+    await sendChanges(context.getRemainingTimeInMillis());
+  } catch (error) {
+    logError(error);
+    throw error;
+  }
+}
+
+async function sendChanges(remainingMs: number): Promise<void> {
   let storeError: unknown;
   const delivery = deliverChanges({
     store,
@@ -58,10 +72,10 @@ export async function handler(
     untilEmpty: true,
     onError(error, change) {
       if (change === undefined && !(error instanceof DamagedOrderError)) storeError = error;
-      else write(`${JSON.stringify({ level: "ERROR", message: errorMessage(error), change: change?.id })}\n`);
+      else logError(error, change?.id);
     },
   });
-  const timer = setTimeout(() => void delivery.stop(), context.getRemainingTimeInMillis() - 2 * CALL_MS);
+  const timer = setTimeout(() => void delivery.stop(), Math.max(0, remainingMs - 2 * CALL_MS));
   await delivery.ended;
   clearTimeout(timer);
   if (storeError !== undefined) throw storeError;

@@ -107,9 +107,8 @@ export function errorMessage(error: unknown): string {
 
 /** The message of an error without its causes. That of several addresses that all refuse a connection has none. */
 export function ownMessage(error: unknown): string {
-  if (error instanceof AggregateError && error.message === "")
-    return [...new Set(error.errors.map(ownMessage))].join(", ");
-  return error instanceof Error ? error.message || error.name : "unknown";
+  const of = error instanceof AggregateError ? [...new Set(error.errors.map(ownMessage))].join(", ") : "";
+  return (error instanceof Error && (error.message || of || error.name)) || "unknown";
 }
 
 /** The part of a schema error (zod) that an `Issue` is made from, so that this file needs no schema library. */

@@ -89,6 +89,14 @@ test("an error is explained to the last of its causes, each once, also those tha
   const addresses = new AggregateError([new Error("refused by ::1"), new Error("refused by 127.0.0.1")]);
   const failed = new TypeError("fetch failed", { cause: addresses });
   expect(errorMessage(failed)).toBe("fetch failed (refused by ::1, refused by 127.0.0.1)");
+  // Nothing that can be thrown has an empty message.
+  const empty = [
+    new AggregateError([]),
+    new AggregateError([new Error("")]),
+    Object.assign(new Error(), { name: "" }),
+  ];
+  expect(empty.map(errorMessage)).toEqual(["AggregateError", "Error", "unknown"]);
+  expect(errorMessage(new AggregateError([new Error("refused")], "All failed"))).toBe("All failed");
   const [first, second] = [new Error("first"), new RangeError()];
   first.cause = second;
   second.cause = first;

@@ -65,7 +65,7 @@ describe("a stack with events", () => {
     await store.orders.place([{ record: { id: 9007199254740993n, quantity: 2 }, status: "pending" }], 1_000, {
       by: "orders place",
     });
-    await store.orders.apply(9007199254740993n, "cancel", 2_000, { by: "acme_1", requestId: "r-1" });
+    await store.orders.apply(9007199254740993n, "cancel", 2_000, { by: "acme.9fK2xW7qLm", requestId: "r-1" });
     expect(await invoke()).toEqual({ waiting: 0, failed: 0, age: 0 });
     const withoutToken = (detail: unknown) => `${detail}`.replace(/(:\d):\w{10}"/, '$1:TOKEN"');
     expect(
@@ -83,7 +83,7 @@ describe("a stack with events", () => {
         Source: "store-orders",
         DetailType: "order.cancel",
         Detail:
-          '{"id":"9007199254740993:2:TOKEN","event":"cancel","at":"1970-01-01T00:00:02.000Z","from":"pending","to":"cancelled","by":"acme_1","requestId":"r-1","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
+          '{"id":"9007199254740993:2:TOKEN","event":"cancel","at":"1970-01-01T00:00:02.000Z","from":"pending","to":"cancelled","by":"acme.9fK2xW7qLm","requestId":"r-1","status":"cancelled","order":{"id":9007199254740993,"quantity":2}}',
       },
     ]);
   });
@@ -113,6 +113,21 @@ describe("a stack with events", () => {
     expect(deployed.log(FUNCTION)).toContain("The record of order 4 is damaged");
     await store.outbox?.acknowledge([{ id: 4n, delivered: 1, lease: -1 }]);
     client.destroy();
+  });
+
+  test("fails while DynamoDB does, and logs the causes", async () => {
+    deployed.faults.isDown = true;
+    const { as } = await deployed.invoke(FUNCTION, { source: "aws.events" });
+    deployed.faults.isDown = false;
+    expect(as).toBe("error");
+    const lines = deployed.log(FUNCTION).split("\n");
+    const message = lines.findLast((line) => line.startsWith('{"level":"ERROR","message":"DynamoDB')) ?? "{}";
+    expect(JSON.parse(message)).toEqual({
+      level: "ERROR",
+      message: expect.stringMatching(
+        /^DynamoDB is unreachable or timed out\. ?\(.*(ECONNRESET|socket hang up)/,
+      ),
+    });
   });
 
   test("makes exactly the DynamoDB calls that its policy allows, besides those of the stream", () => {

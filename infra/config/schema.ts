@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
+import { plansSchema } from "../../lib/cli/plans-schema.ts";
 import { domainsSchema } from "../../lib/domains/parse.ts";
 import { findOriginProblem } from "../../lib/http/cors.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
@@ -7,7 +8,6 @@ import { findKeyHeaderProblem } from "../../lib/http/options.ts";
 import { findBasePathProblem } from "../../lib/http/path.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
-import { plansSchema } from "../../lib/plans/plans-schema.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 /** The namespace of the configuration keys. */

@@ -5,8 +5,8 @@ import { InvalidInputError, type Issue, invalidInput, toIssues } from "../core/e
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
 import type { Plan, PlanTable } from "../plans/plan-limits.ts";
-import { PLAN_FIELDS, plansSchema } from "../plans/plans-schema.ts";
 import { explainFileError } from "./errors.ts";
+import { PLAN_FIELDS, plansSchema } from "./plans-schema.ts";
 
 /** Reads and validates a domains file. Throws an `InvalidInputError` with every problem. */
 export function readDomainsFile(path: string, plan: Plan): DomainMapping {

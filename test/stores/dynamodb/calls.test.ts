@@ -180,7 +180,19 @@ test("each change by an operator is the requests that the documentation states",
   expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual(["GetItem"]);
   expect(await cost(() => store.accounts.resetUsage("acme"))).toEqual(["UpdateItem", "BatchGetItem"]);
   expect(await cost(() => accounts.revokeKey(issued?.keyId ?? ""))).toEqual(change);
-  expect(await cost(() => accounts.delete("acme"))).toEqual(["BatchGetItem", "DeleteItem", "DeleteItem"]);
+  const deleted = ["BatchGetItem", "DeleteItem", "DeleteItem", "GetItem"];
+  expect(await cost(() => accounts.delete("acme"))).toEqual(deleted);
+  // The first import also writes that there are imported keys.
+  for (const name of ["other", "third"]) {
+    await accounts.create(name, { plan: "free" });
+    const hash = hashKey(name);
+    const imported = ["BatchGetItem", "PutItem", "PutItem", ...change];
+    expect(await cost(() => accounts.importKey(name, { hash }))).toEqual(imported);
+    expect(await cost(() => store.accounts.importedKeys?.findAccount(hash) ?? expect.fail())).toEqual([
+      "GetItem",
+    ]);
+  }
+  expect(await cost(() => accounts.delete("third"))).toEqual([...deleted, "DeleteItem"]);
 });
 
 describe("requests to list a table of one page", () => {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isInvalidInput } from "../core/errors.ts";
-import { PLAN_LIMITS, type PlanTable, validatePlans } from "./plan-limits.ts";
+import { PLAN_LIMITS, type PlanTable, validatePlans } from "../plans/plan-limits.ts";
 
 const PLAN_HINT = "Give perMinute and perDay, or 'custom' for a plan whose limits are set per account.";
 const limit = z.number({ error: "Give a whole number of at least 1." });

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
@@ -39,7 +40,7 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
         const client = createClient(options);
         ${code}
       })().catch((error) => error.name)`);
-    return { run, database };
+    return { run, database, page, baseUrl, apiKey, origin };
   }
 
   const LIST = "const ids = []; for await (const { id } of client.list()) ids.push(Number(id)); return ids;";
@@ -58,6 +59,36 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
     expect(order.status).toBe("cancelled");
   });
 
+  test("the page of the document shows a countdown instead of waiting, and then the orders", async () => {
+    const { page, baseUrl, apiKey, origin } = await open((allowed) => ["--cors-origin", allowed]);
+    const [, html = "", script = ""] =
+      /```html\n(.+?)<script type="module">\n(.+?)<\/script>/s.exec(
+        readFileSync(new URL("../../lib/client/README.md", import.meta.url), "utf8"),
+      ) ?? [];
+    expect(html.split("\n").length + script.split("\n").length).toBeLessThan(40);
+    let requests = 0;
+    await page.route(`${baseUrl}/store/orders`, (route) => {
+      if (++requests > 1) return route.continue();
+      const exposed = "Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
+      const allowed = { "access-control-allow-origin": origin, "access-control-expose-headers": exposed };
+      return route.fulfill({ status: 429, headers: { ...allowed, "retry-after": "3" }, body: "" });
+    });
+    page.on("dialog", (dialog) => void dialog.accept(apiKey));
+    await page.setContent(html);
+    await page.addScriptTag({
+      content: await bundle(script.replace("https://orders.example.com/v1", baseUrl)),
+    });
+    const text = () => page.evaluate<string>("document.querySelector('output').textContent");
+    await page.click("button");
+    await expect.poll(text).toBe("Try again in 2 s.");
+    expect(await page.isDisabled("button")).toBe(true);
+    await expect.poll(text).toBe("Try again.");
+    await page.click("button");
+    await expect.poll(text).toBe("These are all orders.");
+    expect(await page.locator("li").allTextContents()).toEqual(["1001", "1002", "1003", "1004", "1005"]);
+    expect(requests).toBe(2);
+  });
+
   test.each([
     ["without --cors-origin", () => []],
     ["with another origin", () => ["--cors-origin", "https://shop.example.com"]],
@@ -70,11 +101,16 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
   });
 });
 
-async function bundleClient(): Promise<string> {
-  const entry = new URL("../../lib/client/index.ts", import.meta.url).pathname;
-  const contents = `import { createClient } from ${JSON.stringify(entry)}; globalThis.createClient = createClient;`;
+const CLIENT = new URL("../../lib/client/index.ts", import.meta.url).pathname;
+
+const bundleClient = () =>
+  bundle('import { createClient } from "store-orders/client"; globalThis.createClient = createClient;');
+
+/** Bundles a program that uses the client. */
+async function bundle(contents: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: import.meta.dirname },
+    alias: { "store-orders/client": CLIENT },
     ...{ bundle: true, platform: "browser", format: "iife", write: false, logLevel: "silent" },
   });
   return outputFiles[0]?.text ?? "";

@@ -49,10 +49,11 @@ const DOT_SEGMENT = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
 /** Decodes percent-encoded unreserved characters, which are equivalent to themselves. */
 export function decodeUnreserved(path: string): string {
   // Every other escape is escaped once more. Without a function per escape: a path can have 2,700 of them.
-  return path.includes("%") ? decodeURIComponent(path.replaceAll(OTHER_ESCAPE, "%25")) : path;
+  return UNRESERVED.test(path) ? decodeURIComponent(path.replaceAll(OTHER_ESCAPE, "%25")) : path;
 }
 
-const OTHER_ESCAPE = /%(?!2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/gi;
+const UNRESERVED = /%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/i;
+const OTHER_ESCAPE = new RegExp(UNRESERVED.source.replace("(?:", "(?!"), "gi");
 
 /**
  * Creates a function that removes the base path; a path that is not below it becomes empty, which is no route. Throws

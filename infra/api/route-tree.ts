@@ -34,11 +34,14 @@ export function routeTree(
   const streamed = operations.find(({ id }) => id === STREAMED);
   const segments =
     streamed === undefined ? [] : `${basePath}${API_VERSION_PATH}${streamed.path}`.split("/").slice(1);
+  // With a path of somebody's choice, a name must not look like one of ours.
+  const keyOf = (names: readonly string[]) =>
+    names.length === 0 ? "root" : basePath === "" ? names.join("-") : `in.${names.join(".")}`;
   return ["", ...segments].flatMap((segment, depth): readonly RouteNode[] => {
     const names = segments.slice(0, depth);
     const path = names.map((name) => `/${name}`).join("");
-    const key = names.join("-") || "root";
-    const parent = depth === 0 ? {} : { parent: names.slice(0, -1).join("-") || "root" };
+    const key = keyOf(names);
+    const parent = depth === 0 ? {} : { parent: keyOf(names.slice(0, -1)) };
     const isStreamed = streamed !== undefined && depth === segments.length;
     const own = isStreamed ? [{ method: streamed.method, target: "list" } as const] : [];
     return [

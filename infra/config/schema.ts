@@ -158,7 +158,9 @@ export const settingsSchema = z.strictObject({
   preview: oneOf(["v2"]).optional(),
   plans: plansSchema.optional(),
   keys: keys.optional(),
-  basePath: checked("Write a path, such as /shop.", findBasePathProblem).optional(),
+  basePath: checked("Write a path, such as /shop.", (path) =>
+    path.includes("~") ? "API Gateway accepts no '~' in a path." : findBasePathProblem(path),
+  ).optional(),
   entry: z
     .string({ error: ENTRY })
     .regex(/\.[cm]?[jt]s$/, { error: ENTRY })

@@ -1,4 +1,4 @@
-import { invalidInput } from "../core/errors.ts";
+import { assertOptionNames, invalidInput } from "../core/errors.ts";
 import { type Clock, type Instant, isInstant, systemClock, wholeClock } from "../core/time.ts";
 import {
   type PLAN_LIMITS,
@@ -58,7 +58,7 @@ export interface Accounts<Name extends string = Plan> {
   ): Promise<KeyResult>;
   /**
    * Adds a key that another system has issued, by its SHA-256 in hexadecimal; see lib/README.md#existing-keys. Of a key
-   * that the account has, nothing changes, so a retry is safe, and a revoked one stays revoked.
+   * that the account has, nothing changes, so a retry is safe, and one that it keeps as revoked stays revoked.
    */
   importKey(
     accountId: string,
@@ -84,12 +84,11 @@ export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
 }
 
 /** Creates the account operations over a store. */
-export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>({
-  store,
-  environment,
-  clock: givenClock = systemClock,
-  plans,
-}: AccountsOptions<Plans>): Accounts<keyof Plans & string> {
+export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>(
+  options: AccountsOptions<Plans>,
+): Accounts<keyof Plans & string> {
+  assertOptionNames(options, ["store", "environment", "clock", "plans"]);
+  const { store, environment, clock: givenClock = systemClock, plans } = options;
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.
@@ -136,20 +135,27 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       return result.ok ? { ...added(result.account, created.id), key } : result;
     },
 
-    async importKey(accountId, { hash, ...given }) {
+    async importKey(accountId, key) {
       const at = clock();
+      const { hash, ...given } = Object(key) as typeof key;
       if (store.importedKeys === undefined) throw new TypeError("This store cannot find imported keys.");
       if (!/^[0-9a-f]{64}$/.test(text("hash", hash))) throw invalidInput("hash", HASH_RULE);
       const settings = keySettings(given, at);
       const account = await store.find(text("accountId", accountId));
       if (account === undefined) return { ok: false, code: "account_not_found" };
+      await assertKeyEnvironment();
       const id = keyIdOf(accountId, hash);
       // First where it is found: a record without its key has no effect.
       await store.importedKeys.record(hash, accountId);
       const result = await store.update(accountId, (found) =>
         addKey(found, { id, hash, createdAt: at, ...settings }, at),
       );
-      return result.ok ? added(result.account, id) : result;
+      if (!result.ok) return result;
+      if ((await store.importedKeys.findAccount(hash)) === accountId) return added(result.account, id);
+      // Another account has imported it at the same time, on a store that cannot prevent it.
+      const without = (found: AccountSettings) => found.keys.filter((each) => each.id !== id);
+      await store.update(accountId, (found) => ({ ok: true, account: { ...found, keys: without(found) } }));
+      throw invalidInput("hash", "Another account has a key with the same hash, or imports it now.");
     },
 
     async rotateKey(keyId, { overlapMs } = { overlapMs: Number.NaN }) {

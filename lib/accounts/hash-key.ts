@@ -23,7 +23,9 @@ const MAX_WORDS = 50;
 /** Does the same as `findKey`, and also finds a key that was imported into the store. */
 export async function findAnyKey(text: string, imported?: ImportedKeys): Promise<ParsedKey | undefined> {
   const own = findKey(text);
-  const words = new Set(text.split(/[\s"'`,;]+/).filter(Boolean));
+  const words = new Set(
+    [/[\s"'`,;]+/, /[\s"'`,;:=()<>{}[\]]+/].flatMap((ends) => text.split(ends)).filter(Boolean),
+  );
   if (own !== undefined || imported === undefined || words.size > MAX_WORDS || !(await imported.exist()))
     return own;
   const keys: ParsedKey[] = [];

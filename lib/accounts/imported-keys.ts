@@ -1,5 +1,6 @@
-import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
+import { settleWithin } from "../core/concurrency.ts";
+import { errorMessage, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
+import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import { digestKey, isAccountId, type ParsedKey } from "./api-key.ts";
 
 /**
@@ -48,32 +49,36 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
   const owners = new Map<string, string>();
   let someImported = false;
   let noneImportedAt = Infinity;
+  let asking: Promise<boolean> | undefined;
 
-  async function hasImported(keys: ImportedKeys, at: Instant): Promise<boolean> {
-    if (someImported || (at >= noneImportedAt && at < noneImportedAt + NONE_IMPORTED_MS)) return someImported;
-    someImported = await keys.exist();
-    noneImportedAt = at;
-    return someImported;
-  }
+  const isNoneImported = (at: Instant) =>
+    !someImported && at >= noneImportedAt && at < noneImportedAt + NONE_IMPORTED_MS;
 
-  /** Returns a function that finds the account of a key; `undefined` if there is none to find. */
-  async function findSource(at: Instant): Promise<FindAccount | undefined> {
-    if (accountOf !== undefined) return (hash, key) => callAccountOf(accountOf, hash, key);
-    if (imported === undefined || !(await hasImported(imported, at))) return undefined;
-    return async (hash) => owners.get(hash) ?? (await imported.findAccount(hash));
+  async function lookUp(keys: ImportedKeys, hash: string, at: Instant): Promise<string | undefined> {
+    if (!someImported && !isNoneImported(at)) {
+      asking ??= keys.exist().finally(() => {
+        asking = undefined;
+      });
+      if (await asking) someImported = true;
+      else noneImportedAt = at;
+    }
+    return someImported ? keys.findAccount(hash) : undefined;
   }
 
   return {
     async find(key, at, takeLookup) {
-      if (OWN_BEGINNING.test(key)) return undefined;
-      const findAccount = await findSource(at);
-      if (findAccount === undefined) return undefined;
+      const source = accountOf ?? (isNoneImported(at) ? undefined : imported);
+      if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
       const hash = await digestKey(key);
-      if (!owners.has(hash) && !takeLookup()) return undefined;
-      const accountId = await findAccount(hash, key);
+      const known = owners.get(hash);
+      if (known === undefined && !takeLookup()) return undefined;
+      const accountId =
+        typeof source === "function"
+          ? await callAccountOf(source, hash, key)
+          : (known ?? (await lookUp(source, hash, at)));
       if (accountId === undefined) return undefined;
       const [oldest] = owners.keys();
-      if (owners.size >= MAX_OWNERS && oldest !== undefined) owners.delete(oldest);
+      if (known === undefined && owners.size >= MAX_OWNERS && oldest !== undefined) owners.delete(oldest);
       owners.set(hash, accountId);
       return { accountId, hash };
     },
@@ -86,13 +91,17 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
 async function callAccountOf(accountOf: FindAccount, hash: string, key: string): Promise<string | undefined> {
   let found: unknown;
   try {
-    found = await accountOf(hash, key);
+    found = await settleWithin(MAX_STORE_CALL_MS, accountOf(hash, key), "keys.accountOf()");
   } catch (error) {
-    if (isStoreUnavailable(error)) throw error;
-    throw new Error(`keys.accountOf failed: ${errorMessage(error).replaceAll(key, "…")}`);
+    const reason = [key, encodeURIComponent(key)].reduce(
+      (message, text) => message.replaceAll(text, "…"),
+      errorMessage(error),
+    );
+    if (isStoreUnavailable(error)) throw new StoreUnavailableError(reason);
+    throw new Error(`keys.accountOf() failed: ${reason}`);
   }
   if (found === undefined || found === null) return undefined;
   if (typeof found !== "string" || !isAccountId(found))
-    throw new TypeError("keys.accountOf returned something else than the identifier of an account.");
+    throw new TypeError("keys.accountOf() returned something else than the identifier of an account.");
   return found;
 }

@@ -147,9 +147,11 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   /** Rejects a request from memory, unless the store has to know of it first. */
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection, failed } = entry;
+    // Where rejections are only reported, this would admit the request.
+    if (policy.maxRejections === Infinity) return undefined;
     if (!isFresh(entry, at) || failed.length > 0) return undefined;
     if (entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy)) return undefined;
-    if (rejection.code === "rate_limit_exceeded" && policy.maxRejections !== Infinity) {
+    if (rejection.code === "rate_limit_exceeded") {
       entry.unreported += 1;
       entry.lastRejectedAt = at;
       entry.policy = policy;

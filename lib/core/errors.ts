@@ -139,3 +139,19 @@ export function formatPath(path: readonly PropertyKey[]): string {
     return text === "" ? String(key) : `${text}.${String(key)}`;
   }, "");
 }
+
+/** Throws `InvalidInputError` if an option has none of the names: a mistyped one would have no effect without a word. */
+export function assertOptionNames(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(Object(options)).filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw new InvalidInputError(
+      unknown.map((path) => ({ path, message: explainUnknownOption(path, names) })),
+    );
+}
+
+/** How to fix an option of an unknown name. */
+export function explainUnknownOption(name: string, known: readonly string[]): string {
+  const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
+  const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
+  return `There is no option of this name. ${fix}`;
+}

@@ -55,9 +55,17 @@ export interface Lifecycle<Table> {
   explain(failed: { readonly status: StatusIn<Table>; readonly event: EventIn<Table> }): string;
 }
 
+type Move<Table, Event extends string> = Extract<RuleOf<Table, Event>, { readonly to: string }>;
+
+/** Each move, with the fields that only others of its event have as `undefined`: so every field can be asked for. */
+type WithFieldsOf<All, Each = All> = Each extends unknown
+  ? Each & { readonly [Field in Exclude<KeyOf<All>, keyof Each>]?: undefined }
+  : never;
+type KeyOf<Each> = Each extends unknown ? keyof Each : never;
+
 /** The result of an event: the rule of the table, whose `to` is the next status, or why nothing changes. */
 export type LifecycleResult<Table, Event extends string> =
-  | ({ readonly ok: true } & Extract<RuleOf<Table, Event>, { readonly to: string }>)
+  | ({ readonly ok: true } & WithFieldsOf<Move<Table, Event>>)
   | (Failure<CodeIn<Table, Event>> & {
       /** The status, which has not changed. */
       readonly status: StatusIn<Table>;

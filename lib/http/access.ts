@@ -58,6 +58,9 @@ interface AccessControl {
   unusedQuota(at: Instant): Quota;
 }
 
+/** Callers without an address share one limit. */
+export const UNKNOWN_ADDRESS = "unknown";
+
 /** RFC 6750, section 3. */
 const CHALLENGES = {
   missing_api_key: { "www-authenticate": 'Bearer realm="store-orders"' },
@@ -95,10 +98,14 @@ export function createAccessControl(
       if (presented === undefined) return deny("missing_api_key", address, at);
       // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
       const isGuessing = () => cache !== undefined && anonymous.isExhausted(address, at);
-      const takeLookup = () => anonymous.takeLookup(address, at);
+      let taken: boolean | undefined;
+      const takeLookup = () => {
+        taken ??= anonymous.takeLookup(address, at);
+        return taken;
+      };
       const key =
         (await parseKeyAsync(presented)) ??
-        (await owners.find(presented, at, () => !isGuessing() || takeLookup()));
+        (await owners.find(presented, at, () => !enforce || !isGuessing() || takeLookup()));
       if (key === undefined) return deny("invalid_api_key", address, at);
 
       if (cache !== undefined && isGuessing()) {
@@ -130,7 +137,7 @@ export function presentedKey(
   names: readonly string[] = [],
 ): string | undefined {
   const bearer = /^bearer +(.*)/i.exec(headers.get("authorization") ?? "")?.[1];
-  return bearer?.trim() ?? names.map((name) => headers.get(name)?.trim()).find(Boolean);
+  return bearer?.trim() || (names.map((name) => headers.get(name)?.trim()).find(Boolean) ?? bearer);
 }
 
 /** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */

@@ -1,9 +1,8 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { Caller, Rejection } from "../accounts/admission.ts";
-import { InvalidInputError } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
-import { type AccessOptions, createAccessControl } from "./access.ts";
-import { findKeySourceIssues } from "./options.ts";
+import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
+import { validateGateOptions } from "./options.ts";
 import {
   createResponse,
   failureReply,
@@ -51,23 +50,24 @@ export type Gate = (
  * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
  */
 export function createGate(options: GateOptions): Gate {
-  const issues = findKeySourceIssues(Object(options.keys));
-  if (issues.length > 0) throw new InvalidInputError(issues);
+  validateGateOptions(options);
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
 
-  return async ({ headers }, { address = "unknown" } = {}) => {
+  return async (request, context) => {
     const requestId = crypto.randomUUID();
     const reject = (result: Parameters<typeof createResponse>[0], failure = {}): GateAccess => {
       const response = createResponse(result, requestId, false);
       return { ok: false, response: { ...response, body: `${response.body}` }, ...failure };
     };
     try {
-      const access = await accessControl.admit(readable(headers), address);
+      const { address } = Object(context);
+      const caller = typeof address === "string" ? address : UNKNOWN_ADDRESS;
+      const access = await accessControl.admit(readable(Object(request).headers), caller);
       if (!access.ok) return reject(access);
-      const { caller, quota, wouldReject } = access;
-      const fields = { "x-request-id": requestId, ...rateLimitHeaders(quota) };
-      return { ok: true, caller, headers: fields, ...(wouldReject && { wouldReject }) };
+      const { quota, wouldReject } = access;
+      const headers = { "x-request-id": requestId, ...rateLimitHeaders(quota) };
+      return { ok: true, caller: access.caller, headers, ...(wouldReject && { wouldReject }) };
     } catch (error) {
       return reject(
         { quota: accessControl.unusedQuota(systemClock()), reply: failureReply(error) },
@@ -79,6 +79,5 @@ export function createGate(options: GateOptions): Gate {
 
 function readable(headers: GatedRequest["headers"]): RequestHead["headers"] {
   if (typeof headers.get === "function") return headers as RequestHead["headers"];
-  const fields = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
-  return { get: (name) => (fields[name] === undefined ? null : `${fields[name]}`) };
+  return { get: (name) => (Object.hasOwn(headers, name) ? `${Object(headers)[name] ?? ""}` : null) };
 }

@@ -3,7 +3,7 @@ import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
 import { systemClock, wholeClock } from "../core/time.ts";
 import { announceTransition } from "../orders/transition-hook.ts";
 import type { Quota } from "../plans/windows.ts";
-import { type Access, createAccessControl } from "./access.ts";
+import { type Access, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { createCors } from "./cors.ts";
 import { validateOperations } from "./custom-operations.ts";
 import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
@@ -23,9 +23,6 @@ import {
   toResponse,
 } from "./response.ts";
 import { createRouter } from "./routes.ts";
-
-/** Callers without an address share one limit. */
-const UNKNOWN_ADDRESS = "unknown";
 
 /** Creates the service: `Request` to `Response`. Throws `InvalidInputError` if an option is invalid. */
 export function createHandler(options: HandlerOptions): Handler {

@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
 import type { FindAccount } from "../accounts/imported-keys.ts";
-import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { explainUnknownOption, InvalidInputError, type Issue } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
 import type { HostRouter } from "../domains/routing.ts";
@@ -133,18 +133,15 @@ const OPTION_TYPES = {
   onRequest: "function",
 } as const satisfies Record<keyof HandlerOptions, string>;
 
+/** The options of `createGate`. */
+const { store, clock, banPolicy, plans, cacheRejections, keys, enforce } = OPTION_TYPES;
+const GATE_OPTION_TYPES = { store, clock, banPolicy, plans, cacheRejections, keys, enforce };
+
 /** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
 export function validateOptions(options: object): void {
   const given: Readonly<Record<string, unknown>> = Object(options);
-  const types: Readonly<Record<string, string>> = OPTION_TYPES;
-  const issues: Issue[] = [];
-  if (!isStore(given["store"])) issues.push({ path: "store", message: STORE_RULE });
-  for (const [name, value] of Object.entries(given)) {
-    const type = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (type === undefined) issues.push({ path: name, message: explainUnknownOption(name) });
-    else if (name !== "store" && value !== undefined && typeOf(value) !== type)
-      issues.push({ path: name, message: `Give a value of the type ${type}.` });
-  }
+  const issues = findTypeIssues(given, OPTION_TYPES);
+  if (!isStore(given["store"])) issues.unshift({ path: "store", message: STORE_RULE });
   for (const [index, server] of (Array.isArray(given["servers"]) ? given["servers"] : []).entries())
     if (typeof Object(server).url !== "string")
       issues.push({
@@ -154,6 +151,28 @@ export function validateOptions(options: object): void {
   issues.push(...findKeySourceIssues(Object(given["keys"])));
   if (typeOf(given["openapi"]) === "object") issues.push(...findInfoIssues(Object(given["openapi"])));
   if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+/** Does the same with those of a gate, which needs the accounts of a store only. */
+export function validateGateOptions(options: object): void {
+  const given: Readonly<Record<string, unknown>> = Object(options);
+  const issues = findTypeIssues(given, GATE_OPTION_TYPES);
+  if (typeof Object(given["store"]).accounts?.admit !== "function")
+    issues.unshift({
+      path: "store",
+      message: "Pass a store, such as createGate({ store: createMemoryStore() }).",
+    });
+  issues.push(...findKeySourceIssues(Object(given["keys"])));
+  if (issues.length > 0) throw new InvalidInputError(issues);
+}
+
+function findTypeIssues(given: object, types: Readonly<Record<string, string>>): Issue[] {
+  return Object.entries(given).flatMap(([name, value]): Issue[] => {
+    const type = Object.hasOwn(types, name) ? types[name] : undefined;
+    if (type === undefined) return [{ path: name, message: explainUnknownOption(name, Object.keys(types)) }];
+    const isRight = name === "store" || value === undefined || typeOf(value) === type;
+    return isRight ? [] : [{ path: name, message: `Give a value of the type ${type}.` }];
+  });
 }
 
 /** Headers that the server, a proxy or a browser sets for another purpose. */
@@ -211,10 +230,3 @@ function isStore(value: unknown): boolean {
 
 const STORE_RULE =
   "Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().";
-
-function explainUnknownOption(name: string): string {
-  const known = Object.keys(OPTION_TYPES);
-  const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
-  const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
-  return `There is no option of this name. ${fix}`;
-}

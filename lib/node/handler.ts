@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { invalidInput } from "../core/errors.ts";
+import { assertOptionNames, invalidInput } from "../core/errors.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
 import { isImplementedMethod } from "../http/path.ts";
@@ -41,8 +41,10 @@ export interface NodeHandlerOptions {
  */
 export function toNodeHandler(
   handler: Handler,
-  { trustProxy = false }: NodeHandlerOptions = {},
+  options: NodeHandlerOptions = {},
 ): (req: NodeRequest, res: NodeResponse) => void {
+  assertOptionNames(options, ["trustProxy"]);
+  const { trustProxy = false } = options;
   assertHandler(handler);
   const proxies = countProxies(trustProxy);
 

@@ -1,4 +1,10 @@
-import { type Failure, InvalidInputError, invalidInput, StoreUnavailableError } from "../core/errors.ts";
+import {
+  assertOptionNames,
+  type Failure,
+  InvalidInputError,
+  invalidInput,
+  StoreUnavailableError,
+} from "../core/errors.ts";
 import { type HookErrorReporter, logHookError } from "../core/hooks.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import type { OrderWithHistory } from "./history.ts";
@@ -57,13 +63,9 @@ export interface OrdersOptions {
 const MAX_BY_CHARS = 100;
 
 /** Creates the order operations over a store. */
-export function createOrders({
-  store,
-  clock: givenClock = systemClock,
-  by,
-  onTransition,
-  onHookError = logHookError,
-}: OrdersOptions): Orders {
+export function createOrders(options: OrdersOptions): Orders {
+  assertOptionNames(options, ["store", "clock", "by", "onTransition", "onHookError"]);
+  const { store, clock: givenClock = systemClock, by, onTransition, onHookError = logHookError } = options;
   const clock = wholeClock(givenClock);
   const listener = onTransition && { onTransition, onHookError };
   const origin = by === undefined ? {} : { by };

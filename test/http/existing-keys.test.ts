@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import type { HandlerOptions, KeySource } from "../../lib/http/options.ts";
 import { accessLine } from "../../lib/http/request-event.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -220,4 +222,68 @@ test.each([
   const imported = accounts.importKey("shop", { hash: hash as string });
   await expect(imported).rejects.toThrow(message);
   await expect(imported).rejects.not.toThrow(KEY);
+});
+
+describe("what an attack found", () => {
+  test("a store that is asked for the first time is asked once for all requests that wait", async () => {
+    const { send, calls } = await open({}, false);
+    const guesses = Array.from({ length: 50 }, (_, guess) => send("GET", ORDERS, bearer(`guess-${guess}`)));
+    await Promise.all(guesses);
+    expect(calls).toEqual(["exist"]);
+  });
+
+  test("a valid key of an address that has used up its guesses is admitted, where accounts cannot be listed", async () => {
+    const store = createMemoryStore();
+    const denied = async function* () {
+      yield* [];
+      throw new Error("Access is denied.");
+    };
+    const fixture = await createHandlerFixture({
+      store: { ...store, accounts: { ...store.accounts, list: denied } },
+    });
+    await fixture.accounts.importKey("shop", { hash: hashKey(KEY) });
+    for (let call = 0; call < 61; call++) await fixture.send("GET", ORDERS, { authorization: "" });
+    expect((await fixture.send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+  });
+
+  test("accountOf has a time limit", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { send } = await open({ keys: { accountOf: () => new Promise(() => {}) } });
+    const answer = send("GET", ORDERS, bearer(KEY));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(codeOf(await answer)).toBe("store_unavailable");
+    vi.useRealTimers();
+  });
+
+  test("an error of accountOf is logged without the key, also one that says that its store is down", async () => {
+    const { send, events } = await open({
+      keys: { accountOf: () => Promise.reject(new StoreUnavailableError(`query ${KEY} failed`)) },
+    });
+    expect(codeOf(await send("GET", ORDERS, bearer(KEY)))).toBe("store_unavailable");
+    expect(accessLine(events[0] ?? expect.fail(), new Date(NOON))).not.toContain(KEY);
+  });
+
+  test("an import records the environment of the store's keys", async () => {
+    const { store } = await open();
+    await expect(
+      createAccounts({ store: store.accounts, environment: "live" }).importKey("shop", {
+        hash: hashKey("x"),
+      }),
+    ).rejects.toThrow("The keys of this store are for 'test'");
+  });
+
+  test("an import of which the record was replaced meanwhile leaves no key behind", async () => {
+    const store = createMemoryStore();
+    const { importedKeys = expect.fail() } = store.accounts;
+    const accounts = createAccounts({
+      // As a store without transactions, when another process imports the key at the same time.
+      store: { ...store.accounts, importedKeys: { ...importedKeys, findAccount: async () => "second" } },
+      environment: "test",
+    });
+    await accounts.create("first", { plan: "free" });
+    await expect(accounts.importKey("first", { hash: hashKey(KEY) })).rejects.toThrow(
+      "Another account has a key",
+    );
+    expect((await store.accounts.find("first"))?.keys).toEqual([]);
+  });
 });

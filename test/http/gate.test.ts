@@ -94,3 +94,34 @@ test.each([
 ])("%j is an error at the start", async (options, message) => {
   await expect(open(options)).rejects.toThrow(message);
 });
+
+test.each([
+  [{ enforced: false }, "enforced: There is no option of this name. Did you mean 'enforce'?"],
+  [{ enforce: "no" }, "enforce: Give a value of the type boolean."],
+  [{ corsOrigins: [] }, "corsOrigins: There is no option of this name."],
+  [{ store: {} }, "store: Pass a store"],
+])("the untyped option %j is an error at the start", (options, message) => {
+  const { accounts } = createMemoryStore();
+  expect(() => createGate({ store: { accounts }, ...options } as GateOptions)).toThrow(message);
+});
+
+test.each([
+  [undefined],
+  [null],
+  [{}],
+  [{ headers: null }],
+  [{ headers: Object.create(null) }],
+  [{ headers: 5 }],
+])("never rejects, whatever the request is: %j", async (request) => {
+  const { gate } = await open({ keys: { headers: ["constructor", "x-api-key"] } });
+  const access = await gate(request as never, null as never);
+  expect(access.ok === false && [401, 500]).toContain(access.ok === false && access.response.status);
+});
+
+test("a header is one of the request, not of its prototype, and an empty bearer key is none", async () => {
+  const { gate, accounts } = await open({ keys: { headers: ["constructor", "x-api-key"] } });
+  await accounts.importKey("shop", { hash: hashKey("sk_live_1") });
+  expect(await gate({ headers: { authorization: "Bearer  ", "x-api-key": "sk_live_1" } })).toMatchObject({
+    ok: true,
+  });
+});

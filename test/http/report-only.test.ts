@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { revokeKey } from "../../lib/accounts/account.ts";
+import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { createMetrics } from "../../lib/metrics/metrics.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
@@ -45,4 +47,24 @@ test("the metrics count what would be rejected, by plan and reason", async () =>
   const text = await metrics.registry.metrics();
   expect(text).toContain('store_orders_would_reject_total{plan="free",reason="rate_limit_exceeded"} 3');
   expect(text).toContain('store_orders_admissions_total{plan="free",outcome="admitted"} 63');
+});
+
+test("a key that was revoked or has expired, and a store that fails, are noticed at once", async () => {
+  const { send, accounts, keyId, store, time } = await createHandlerFixture({ enforce: false });
+  const expiring = await accounts.issueKey("shop", { expiresAt: time.now + 500 });
+  const bearer = { authorization: `Bearer ${expiring.ok && expiring.key}` };
+  for (let call = 0; call < 62; call++) await send("GET", ORDERS);
+  expect((await send("GET", ORDERS, bearer)).status).toBe(200);
+  time.now += 500;
+  expect((await send("GET", ORDERS, bearer)).status).toBe(401);
+  // Another process revokes the key.
+  await store.accounts.update("shop", (account) => revokeKey(account, keyId, time.now));
+  expect((await send("GET", ORDERS)).status).toBe(401);
+});
+
+test("a valid key of an address whose guesses are used up is served", async () => {
+  const { send, accounts } = await createHandlerFixture({ enforce: false });
+  await accounts.importKey("shop", { hash: hashKey("sk_live_1") });
+  for (let call = 0; call < 70; call++) await send("GET", ORDERS, { authorization: `Bearer guess-${call}` });
+  expect((await send("GET", ORDERS, { authorization: "Bearer sk_live_1" })).status).toBe(200);
 });

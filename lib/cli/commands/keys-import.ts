@@ -2,7 +2,8 @@ import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { parse } from "csv-parse/sync";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
-import { createAccounts, type ImportedKey } from "../../accounts/accounts.ts";
+import { ACCOUNT_ID_RULE, createAccounts, type ImportedKey } from "../../accounts/accounts.ts";
+import { isAccountId } from "../../accounts/api-key.ts";
 import { mapBounded } from "../../core/concurrency.ts";
 import { errorMessage, invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -49,9 +50,10 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         await mapBounded(rows, PARALLEL_KEYS, async (row) => {
           const outcome = await importRow(row);
           if (typeof outcome !== "string") {
-            const account = String(row.row["account"]).slice(0, MAX_SHOWN_CHARS);
-            const reason = outcome instanceof Error ? outcome.message : explainAccountError(outcome);
-            const message = outcome instanceof Error ? reason : `${account}: ${reason}`;
+            const message =
+              outcome instanceof Error
+                ? outcome.message
+                : `${row.row["account"]}: ${explainAccountError(outcome)}`;
             const line = row.line;
             progress.log(
               flags.json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`,
@@ -72,7 +74,7 @@ export function addKeysImport(group: Command, context: CommandContext): void {
 const HELP = `
 The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
 and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
-since stays revoked. A row that is not imported is printed with the reason, and the exit status is 1.
+since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A row that is not imported is printed with the reason, and the exit status is 1.
 
 Examples:
   $ store-orders keys import keys.csv
@@ -82,7 +84,6 @@ Examples:
 const COLUMNS = ["hash", "account", "name", "expires"];
 const PARALLEL_KEYS = 8;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-const MAX_SHOWN_CHARS = 40;
 
 interface Row {
   /** The line of the file, or the number of the element of an array. */
@@ -95,7 +96,7 @@ function toKey(row: Row["row"]) {
   const { hash, account, name, expires } = row;
   const unknown = Object.keys(row).find((column) => !COLUMNS.includes(column));
   if (unknown !== undefined) throw invalidInput("a column", `Name the columns ${COLUMNS.join(", ")}.`);
-  if (typeof account !== "string" || account === "") throw invalidInput("account", "Give the account's ID.");
+  if (typeof account !== "string" || !isAccountId(account)) throw invalidInput("account", ACCOUNT_ID_RULE);
   const isExpiring = expires !== undefined && expires !== null && expires !== "";
   if (isExpiring && !(typeof expires === "string" && isDateTime(expires)))
     throw invalidInput("expires", "Give an RFC 3339 date-time with an offset, such as 2027-01-01T00:00:00Z.");
@@ -141,6 +142,11 @@ function readRows(text: string, file: string): readonly Row[] {
       if (json.trim() === "") return [];
       return [{ line, row: Object(parseJson(json, () => problem(line, "it is not valid JSON"))) }];
     });
+  const [head = ""] = text.replace(/^\ufeff/, "").split(/\r?\n/);
+  const columns = head.split(/["\s,]+/).filter(Boolean);
+  const isHead = ["hash", "account"].every((column) => columns.includes(column));
+  if (!isHead || new Set(columns).size < columns.length)
+    throw invalidInput(file, `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}.`);
   try {
     const rows = parse(text, { columns: true, info: true, bom: true, trim: true, skip_empty_lines: true });
     return (rows as { record: Row["row"]; info: { lines: number } }[]).map(({ record: row, info }) => ({

@@ -2,7 +2,7 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Account, AccountResult, AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
-import { type Environment, isAccountId } from "../../accounts/api-key.ts";
+import { type Environment, isAccountId, shortHash } from "../../accounts/api-key.ts";
 import { createTurns } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
@@ -112,17 +112,19 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
         const { done, before } = await table.add({ ...key, account: { S: accountId } }, key, signal);
         const owner = stringOf(before?.["account"]);
         if (done || owner === accountId) return;
-        if ((await find(owner))?.keys.some((known) => known.hash === hash)) throw keyOfAnother();
-        const replaced = await table.update(
-          key,
-          {
-            set: ["#account = :account"],
-            conditions: ["#account = :owner"],
-            values: { ":account": { S: accountId }, ":owner": { S: owner } },
-          },
-          signal,
-        );
-        if (!replaced.done) throw keyOfAnother();
+        const isOwned = async () =>
+          (await find(owner))?.keys.some((known) => shortHash(known.hash) === shortHash(hash)) === true;
+        const replace = (from: string, to: string) => ({
+          set: ["#account = :to"],
+          conditions: ["#account = :from"],
+          values: { ":to": { S: to }, ":from": { S: from } },
+        });
+        if (await isOwned()) throw keyOfAnother();
+        if (!(await table.update(key, replace(owner, accountId), signal)).done) throw keyOfAnother();
+        // It may have been added meanwhile.
+        if (!(await isOwned())) return;
+        await table.update(key, replace(accountId, owner), signal);
+        throw keyOfAnother();
       },
 
       exist: async () => (await table.get(SOME_IMPORTED, callTimeout())) !== undefined,
@@ -195,7 +197,10 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       await table.delete(primaryKeyOf(id), signal);
       await table.delete(primaryKeyOf(detailsIdOf(id)), signal);
       if (await table.get(SOME_IMPORTED, signal))
-        for (const { hash } of settingsOf(items).keys) await table.delete(importedKeyOf(hash), signal);
+        for (const { hash } of settingsOf(items).keys) {
+          const record = await table.get(importedKeyOf(hash), signal);
+          if (stringOf(record?.["account"]) === id) await table.delete(importedKeyOf(hash), signal);
+        }
       return { ok: true, account: settingsOf(items) };
     },
 

@@ -11,7 +11,9 @@
  *
  * @module store-orders/dynamodb
  */
+
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { assertOptionNames } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
@@ -71,11 +73,9 @@ export interface DynamodbStore extends Store {
  *
  * @throws {InvalidInputError} if a table has no name, or both have the same
  */
-export function createDynamodbStore({
-  client,
-  sharedConnections = false,
-  ...naming
-}: DynamodbOptions): DynamodbStore {
+export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
+  assertOptionNames(options, ["prefix", "tables", "client", "sharedConnections"]);
+  const { client, sharedConnections = false, ...naming } = options;
   const dynamodb = client ?? createDynamodbClient();
   const admissionClient = client ?? createAdmissionClient(dynamodb);
   // Lists have their own connections, so that admissions and cancels never wait for one.

@@ -13,7 +13,9 @@
  *
  * @module store-orders/sqlite
  */
+
 import type { DatabaseSync } from "node:sqlite";
+import { assertOptionNames } from "../../core/errors.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { accountQueries, createAccountStore } from "./accounts.ts";
 import { admissionQueries } from "./admission.ts";
@@ -50,11 +52,9 @@ export interface SqliteStoreOptions {
  * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
-export function createSqliteStore({
-  path,
-  existing = false,
-  readOnly = false,
-}: SqliteStoreOptions): SqliteStore {
+export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  assertOptionNames(options, ["path", "existing", "readOnly"]);
+  const { path, existing = false, readOnly = false } = options;
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
     outbox: outboxQueries(db),

@@ -64,7 +64,7 @@ test("a row that is not valid is reported with its line, never with its values, 
     [`${ONE},c2,,`, "hash: Another account has"],
     [`${TWO},c2,,tomorrow`, "expires: Give an RFC 3339"],
     [`${TWO},c2,,2020-01-01T00:00:00Z`, ""],
-    [`${TWO},,,`, "account: Give the account's ID"],
+    [`${TWO},,,`, "account: Use 1 to 32 lower-case letters"],
     [`${TWO},c2,so_test_demo_${"0".repeat(38)},`, "name: Use 1 to 64 characters"],
   ];
   const text = `hash,account,name,expires\n${rows.map(([row]) => row).join("\n")}\n`;
@@ -85,8 +85,12 @@ test("a row that is not valid is reported with its line, never with its values, 
 });
 
 test.each([
-  ["hash;account\nx;c1", "a column: Name the columns hash, account, name, expires."],
-  ["a,b\n1,2,3", "Line 2 cannot be read: Invalid Record Length."],
+  ["hash;account\nx;c1", "The first line of CSV names its columns, each once: hash,account,name,expires."],
+  ["sk_live_one,c1", "The first line of CSV names its columns"],
+  ["hash,account,hash\nx,c1,y", "The first line of CSV names its columns"],
+  ["", "The first line of CSV names its columns"],
+  ["hash,account,plan\nx,c1,free", "a column: Name the columns hash, account, name, expires."],
+  ["hash,account\n1,2,3", "Line 2 cannot be read: Invalid Record Length."],
   ['{"hash":', "Line 1 cannot be read: it is not valid JSON."],
   ["[{]", "Line 1 cannot be read: the array is not valid JSON."],
   ['["sk_live_one"]', "a column: Name the columns"],

@@ -109,3 +109,19 @@ describe("the gateway responses", () => {
     );
   });
 });
+
+test.each(["/shop", "/api/rest", "/root", "/v1/store", "/a-rest/rest", "/a.b/in"])(
+  "below %s every node has a key of its own, and its parent is the node above it",
+  (basePath) => {
+    const tree = routeTree(undefined, basePath);
+    const byKey = new Map(tree.map((node) => [node.key, node]));
+    expect(byKey.size).toBe(tree.length);
+    for (const { key, parent, path, segment } of tree.slice(1)) {
+      const above = byKey.get(parent ?? "") ?? expect.fail(key);
+      expect(path).toBe(`${above.path === "/" ? "" : above.path}/${segment}`);
+    }
+    expect(
+      tree.some(({ path, methods }) => path === `${basePath}/v1/store/orders` && methods.length === 2),
+    ).toBe(true);
+  },
+);

@@ -124,6 +124,7 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a header with another meaning", { keys: { headers: ["cookie"] } }],
     ["keys without headers", { keys: ["x-api-key"] }],
     ["a base path without a slash at its beginning", { basePath: "shop" }],
+    ["a base path that API Gateway does not accept", { basePath: "/~shop" }],
     ["an entry that is no module", { entry: "./functions" }],
     ["a preview of an unknown version", { preview: "v3" }],
     ["a documentation address without TLS", { docsUrl: "http://docs.example.com/" }],

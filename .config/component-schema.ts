@@ -96,6 +96,7 @@ export function componentSchema(version: string, meanings: ReadonlyMap<string, s
           resolver,
           hold: { type: "boolean", plain: true, description: "Prepares the host without its DNS record." },
           adopt: { ...text("The identifier of an existing record to take over."), plain: true },
+          certificateArn: { ...text("The ARN of an existing certificate to use."), plain: true },
           reverify: {
             type: "integer",
             plain: true,

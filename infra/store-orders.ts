@@ -12,6 +12,7 @@ import { createFunctions, storeEnvironment } from "./functions/functions.ts";
 import { checkName, nameInAccount, ownerOf, typeToken } from "./names.ts";
 import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
+import { withTags } from "./tags.ts";
 
 /**
  * Deploys the whole service in a program of your own: checks DNS, bundles the functions, and creates everything. The
@@ -81,7 +82,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     { settings, hosts = [], code, eventsCode }: StoreOrdersArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
-    super(typeToken("StoreOrders"), name, {}, options);
+    super(typeToken("StoreOrders"), name, {}, withTags(settings.tags, options));
     const { accessLogs, alarmEmail, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
     checkName(name, settings);
@@ -152,7 +153,7 @@ export class StoreOrders extends pulumi.ComponentResource {
           tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
           certificates: created.map(({ plan: { key, host }, domain }) => ({
             ...{ key, host },
-            arn: domain.certificate.arn,
+            arn: domain.certificateArn,
           })),
           namespace,
         },

@@ -15,6 +15,7 @@ export const LONG_TESTS = [
   "test/infra/domains/custom-domain.test.ts",
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
+  "test/infra/domains/own-certificate.test.ts",
   "test/infra/domains/preflight.test.ts",
   "test/infra/domains/several-domains.test.ts",
   "test/infra/events/change-events.test.ts",

@@ -52,7 +52,7 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
 
   /** A host of an API that the program has: `preflight`, then `CustomDomain`. */
   async "store-orders:index:CustomDomain"(name, { restApi, stageName, ...inputs }, options) {
-    const { host = "", hold, adopt, reverify, ...others } = await known(inputs);
+    const { host = "", hold, adopt, reverify, certificateArn, ...others } = await known(inputs);
     const parsed = parseCustomHost(String(host));
     if (!parsed.ok) throw new InvalidInputError([{ path: "host", message: parsed.message }]);
     const { hostname } = parsed;
@@ -63,15 +63,17 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
       domains: { primary: hostname },
       ...(hold === true ? { hold: [hostname] } : {}),
       ...(adopt === undefined ? {} : { adopt: { [hostname]: adopt } }),
+      ...(certificateArn === undefined ? {} : { certificates: { [hostname]: certificateArn } }),
       ...(reverify === undefined ? {} : { reverify: { [hostname]: reverify } }),
     } as unknown as SettingsInput);
     const [plan] = await preflight(settings, options);
     if (plan === undefined) throw new Error(`The host ${hostname} was not planned.`);
     const tags = ownershipTag(ownerOf(settings));
-    const args = { host: hostname, dns: plan.dns, reverify: plan.reverify, tags, restApi, stageName };
+    const { dns, reverify: number, certificateArn: arn } = plan;
+    const args = { host: hostname, dns, reverify: number, certificateArn: arn, tags, restApi, stageName };
     const domain = new CustomDomain(name, args, options);
     const { role, ...status } = domainOutput({ plan, domain });
-    return { urn: domain.urn, state: { ...status, certificateArn: domain.certificate.arn } };
+    return { urn: domain.urn, state: { ...status, certificateArn: domain.certificateArn } };
   },
 };
 

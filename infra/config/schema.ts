@@ -121,6 +121,22 @@ const events = z.strictObject(
   { error: "Write a mapping with 'bus'." },
 );
 
+const CERTIFICATE =
+  "Write the ARN of a certificate, such as arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef.";
+
+const TAG =
+  "Write a mapping of tags, such as { team: shop }: letters, digits, spaces and _.:/=+-@, at most 128 in a key and 256 in a value. A key does not begin with 'aws:' or 'store-orders:'.";
+const tagText = String.raw`[\p{L}\p{N} _.:/=+@-]`;
+
+/** The tags of every resource. AWS allows 50; certificates have two of the stack. */
+const tags = z
+  .record(
+    z.string().regex(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), { error: TAG }),
+    z.string({ error: TAG }).regex(new RegExp(`^${tagText}{0,256}$`, "u"), { error: TAG }),
+    { error: TAG },
+  )
+  .refine((all) => Object.keys(all).length <= 48, { error: "Write at most 48 tags." });
+
 const BOUNDARY =
   "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
 
@@ -152,6 +168,12 @@ export const settingsSchema = z.strictObject({
     z.string({ error: RECORD_ID }).regex(/^[0-9a-f]{32}$/, { error: RECORD_ID }),
     "0123456789abcdef0123456789abcdef",
   ).default({}),
+  certificates: byHost(
+    z
+      .string({ error: CERTIFICATE })
+      .regex(/^arn:aws[\w-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/, { error: CERTIFICATE }),
+    "arn:aws:acm:…",
+  ).default({}),
   servers: servers.optional(),
   docsUrl: url.optional(),
   corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),
@@ -182,6 +204,7 @@ export const settingsSchema = z.strictObject({
     .string({ error: BOUNDARY })
     .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })
     .optional(),
+  tags: tags.optional(),
   tables: tables.optional(),
   renamedFrom: z
     .string({ error: RENAMED })

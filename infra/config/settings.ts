@@ -122,7 +122,8 @@ function parseSettingValues(raw: RawSettings): SettingsResult {
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
   const [reverify, adopt] = [byHost(parsed.data.reverify), byHost(parsed.data.adopt)];
-  const settings = { ...parsed.data, reverify, adopt, hold: parsed.data.hold.map(normalHost) };
+  const certificates = byHost(parsed.data.certificates);
+  const settings = { ...parsed.data, reverify, adopt, certificates, hold: parsed.data.hold.map(normalHost) };
   return { ok: true, settings: domains === undefined ? settings : { ...settings, domains } };
 }
 
@@ -149,7 +150,7 @@ function findHostIssues(raw: RawSettings, domains: DomainMapping | undefined): r
     const problem = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}.`;
     report("domains", `${problem} Choose a shorter name.`);
   }
-  for (const key of ["reverify", "hold", "adopt"]) {
+  for (const key of ["reverify", "hold", "adopt", "certificates"]) {
     const names = namesIn(raw[key]);
     const hosts = names.map(normalHost);
     for (const [index, host] of hosts.entries())
@@ -164,6 +165,12 @@ function findHostIssues(raw: RawSettings, domains: DomainMapping | undefined): r
   const adopted = namesIn(raw["adopt"]).map(normalHost);
   for (const name of namesIn(raw["hold"]).filter((each) => adopted.includes(normalHost(each))))
     report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
+  const given = namesIn(raw["certificates"]).map(normalHost);
+  for (const name of namesIn(raw["reverify"]).filter((each) => given.includes(normalHost(each))))
+    report(
+      "reverify",
+      `${name} is also in 'certificates', so no certificate is requested for it. Remove it here.`,
+    );
   if (raw["closePlatformHost"] === true && known.length === 0)
     report(
       "closePlatformHost",

@@ -35,6 +35,8 @@ export interface CustomDomainArgs {
   /** Change the number to request a new certificate. @default 0 */
   readonly reverify?: number | undefined;
   readonly tags?: Readonly<Record<string, string>>;
+  /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
+  readonly certificateArn?: string | undefined;
 }
 
 /** The DNS record by which ACM validates that its owner controls the host. */
@@ -50,9 +52,11 @@ export interface ValidationRecord {
  * traffic. They are removed in reverse order, so that no DNS record is left dangling.
  */
 export class CustomDomain extends pulumi.ComponentResource {
-  readonly certificate: aws.acm.Certificate;
-  /** ACM validation record; keep it for renewals. */
-  readonly validationRecord: ValidationRecord;
+  /** The certificate that was requested. Missing if the arguments name an existing one. */
+  readonly certificate: aws.acm.Certificate | undefined;
+  readonly certificateArn: pulumi.Output<string>;
+  /** ACM validation record of {@link certificate}; keep it for renewals. */
+  readonly validationRecord: ValidationRecord | undefined;
   /** Missing while the certificate of a host with manual DNS has not been issued. */
   readonly domainName?: aws.apigateway.DomainName;
   /** The value of the host's record. Missing while there is no domain name. */
@@ -70,16 +74,20 @@ export class CustomDomain extends pulumi.ComponentResource {
     super(typeToken("CustomDomain"), name, {}, options);
     this.#name = name;
     this.#args = args;
-    const { dns, createAfter } = args;
+    const { dns, createAfter, certificateArn } = args;
     const previous = createAfter === undefined ? undefined : createAfter.#lastDomainName;
 
-    this.certificate = this.#requestCertificate();
-    this.validationRecord = validationRecordOf(this.certificate);
-    const records = dns.provider === "cloudflare" ? [this.#createValidationRecord(dns)] : [];
-    if (dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
-      this.status = this.#statusBeforeDomain(dns);
+    const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
+    const validationRecord = certificate && validationRecordOf(certificate);
+    this.certificate = certificate;
+    this.certificateArn = certificate?.arn ?? pulumi.output(certificateArn ?? "");
+    this.validationRecord = validationRecord;
+    if (certificate && validationRecord && dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
+      this.status = this.#statusBeforeDomain(dns, certificate, validationRecord);
     } else {
-      this.domainName = this.#createDomainName(this.#awaitValidation(records), previous);
+      const valid =
+        certificate && validationRecord ? this.#validate(certificate, validationRecord) : this.certificateArn;
+      this.domainName = this.#createDomainName(valid, previous);
       this.status = this.#publish(this.domainName);
     }
     this.target = this.domainName?.regionalDomainName;
@@ -105,27 +113,25 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** Deleted with the host: a record that outlives the state could not be created again with the host. */
-  #createValidationRecord(dns: CloudflareDns) {
-    const { name, value } = this.validationRecord;
+  #createValidationRecord(dns: CloudflareDns, { name, value }: ValidationRecord) {
     const record = { name: name.apply(domainToUnicode), value };
     return this.#createRecord("validation-record", "validation", dns, record);
   }
 
-  #awaitValidation(dependsOn: pulumi.Resource[]) {
-    const { host, reverify = 0 } = this.#args;
+  /** Waits until the certificate has been issued. Returns its ARN. */
+  #validate({ arn }: aws.acm.Certificate, record: ValidationRecord): pulumi.Output<string> {
+    const { host, dns, reverify = 0 } = this.#args;
+    const dependsOn = dns.provider === "cloudflare" ? [this.#createValidationRecord(dns, record)] : [];
     const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
     return new aws.acm.CertificateValidation(
       `${this.#name}-validation`,
-      { certificateArn: this.certificate.arn },
+      { certificateArn: arn },
       { parent: this, dependsOn, customTimeouts, hooks: { onError } },
-    );
+    ).certificateArn;
   }
 
-  #createDomainName(
-    { certificateArn }: aws.acm.CertificateValidation,
-    previous: aws.apigateway.DomainName | undefined,
-  ) {
+  #createDomainName(certificateArn: pulumi.Output<string>, previous: aws.apigateway.DomainName | undefined) {
     const { host } = this.#args;
     const subject = `The domain name ${host} of API Gateway`;
     const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
@@ -165,10 +171,12 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** The status of a host with manual DNS whose certificate has not been issued. */
-  #statusBeforeDomain({ certificates, observer }: ManualDns): pulumi.Output<HostStatus> {
+  #statusBeforeDomain(
+    { certificates, observer }: ManualDns,
+    { arn, tags, status }: aws.acm.Certificate,
+    { name, value }: ValidationRecord,
+  ): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
-    const { arn, tags, status } = this.certificate;
-    const { name, value } = this.validationRecord;
     return pulumi.all([arn, tags, name, value, status]).apply(async ([arn, tags, name, value, now]) =>
       describeAwaitedCertificate({
         host,
@@ -187,13 +195,13 @@ export class CustomDomain extends pulumi.ComponentResource {
     target: pulumi.Output<string>,
   ): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
-    const { name, value } = this.validationRecord;
     return pulumi
-      .all([this.certificate.arn, target, name, value])
-      .apply(async ([arn, target, name, value]) => {
+      .all([this.certificateArn, target, pulumi.output(this.validationRecord)])
+      .apply(async ([arn, target, validationRecord]) => {
         // Another certificate may be left from before this one was requested.
         const status = certificates.find((found) => found.arn === arn)?.status;
-        const verification = await observer?.(host, { target, validationRecord: { name, value } });
+        const records = { target, ...(validationRecord && { validationRecord }) };
+        const verification = await observer?.(host, records);
         return describeRecord(host, status, verification, reverify);
       });
   }

@@ -38,6 +38,8 @@ export interface HostPlan extends ConfiguredHost {
   readonly zone?: string | undefined;
   readonly dns: HostDns;
   readonly reverify?: number | undefined;
+  /** The ARN of an existing certificate to use. @default one is requested */
+  readonly certificateArn?: string | undefined;
 }
 
 /** The results of the preflight's queries. */
@@ -64,11 +66,15 @@ export function planHosts(
   comment: string,
 ): readonly HostPlan[] {
   return configuredHosts(settings).map(({ host, role }) => {
-    const common = { host, role, key: hostKey(host), reverify: settings.reverify[host] };
+    const certificateArn = settings.certificates[host];
+    const common = { host, role, key: hostKey(host), reverify: settings.reverify[host], certificateArn };
     const zone = zones.get(host);
     // With Cloudflare every host has a zone here: the preflight has reported the others.
     if (settings.dns === "manual" || zone === undefined) {
-      const dns = { provider: "manual", certificates: certificates.get(host) ?? [], observer } as const;
+      const found = certificates.get(host) ?? [];
+      // The update fails if it has not been issued.
+      const given = certificateArn && ([{ arn: certificateArn, status: "ISSUED" }] as const);
+      const dns = { provider: "manual", certificates: given || found, observer } as const;
       return { ...common, zone: zoneNames?.get(host), dns };
     }
     const routing = routingOf(host, settings, zone);

@@ -5,7 +5,7 @@ import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { type Owner, ownershipTag } from "../names.ts";
-import { CustomDomain } from "./custom-domain.ts";
+import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import type { HostStatus } from "./host-status.ts";
 
@@ -51,9 +51,17 @@ export function createHosts(
   const tags = ownershipTag(owner);
   const created: CreatedHost[] = [];
   for (const plan of hosts) {
-    const { host, key, dns, reverify } = plan;
+    const { host, key, dns, reverify, certificateArn } = plan;
     const target = { restApi: restApi.id, stageName: stage.stageName };
-    const args = { host, dns, reverify, tags, ...target, createAfter: created.at(-1)?.domain };
+    const args = {
+      host,
+      dns,
+      reverify,
+      certificateArn,
+      tags,
+      ...target,
+      createAfter: created.at(-1)?.domain,
+    };
     created.push({ plan, domain: new CustomDomain(`${name}-${key}`, args, { parent }) });
   }
   return created;
@@ -98,8 +106,8 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const { target, status } = domain;
   // Describes the record; `CustomDomain` creates it: a CNAME at an apex, too, which Cloudflare flattens.
   const recordType = dns.provider === "cloudflare" ? "CNAME" : type;
-  const validationRecord =
-    dns.provider === "manual" ? { validationRecord: validationOutput(domain, zone) } : {};
+  const byHand = dns.provider === "manual" ? domain.validationRecord : undefined;
+  const validationRecord = byHand && { validationRecord: validationOutput(domain, byHand, zone) };
   return {
     role,
     state: domain.state,
@@ -113,8 +121,11 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   };
 }
 
-function validationOutput({ status, validationRecord, domainName }: CustomDomain, zone: string) {
-  const { type, name, value } = validationRecord;
+function validationOutput(
+  { status, domainName }: CustomDomain,
+  { type, name, value }: ValidationRecord,
+  zone: string,
+) {
   return pulumi.all([status, name, value]).apply(([{ state }, full, content]) => {
     if (domainName === undefined && state === "needs_attention") return undefined;
     return { zone, type, name: locateInZone(full, [zone]).label, ttl: RECORD_TTL_SECONDS, value: content };

@@ -36,16 +36,19 @@ export async function preflight(
 ): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => host);
   if (hosts.length === 0) return [];
+  /** The hosts for which a certificate is requested. */
+  const requesting = hosts.filter((host) => settings.certificates[host] === undefined);
   const owner = ownerOf(settings);
   const comment = ownershipComment(owner);
   const isManual = settings.dns === "manual";
   const certificates: PreflightResult["certificates"] = isManual
-    ? await findCertificates(hosts, ownershipTag(owner), lookupOptions("aws", providers))
+    ? await findCertificates(requesting, ownershipTag(owner), lookupOptions("aws", providers))
     : new Map();
   const toCheck = hosts.map((host) => ({
     host,
     held: settings.hold.includes(host),
     adopt: settings.adopt[host],
+    validated: requesting.includes(host),
   }));
   const cloudflare = isManual
     ? undefined
@@ -59,7 +62,7 @@ export async function preflight(
   );
   const zoneNames = new Map(found.map(([host, { zone }]) => [host, zone]));
   const caa = await findCaaProblems(
-    hosts.map((host) => ({
+    requesting.map((host) => ({
       host,
       zone: zoneNames.get(host),
       hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(wasIssued) ?? false,

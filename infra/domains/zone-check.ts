@@ -88,6 +88,8 @@ export interface ZoneCheckInput {
   readonly held: boolean;
   /** The identifier of the record to import. @default none */
   readonly adopt?: string | undefined;
+  /** False if the host needs no validation record, because it has a certificate of its own. @default true */
+  readonly validated?: boolean;
 }
 
 /** The target of every ACM validation record. */
@@ -127,14 +129,17 @@ export function findRecordConflicts(
 
 /** Describes what the update may do unexpectedly to the host, or to another owner's certificate. */
 export function findRisks(
-  { host, held }: ZoneCheckInput,
+  { host, held, validated = true }: ZoneCheckInput,
   records: readonly ZoneRecord[],
   ownComment: string,
 ): readonly string[] {
   const own = findOwnRecord(host, records, ownComment);
   const foreignValidations = records.filter(
     ({ name, content, comment }) =>
-      isDirectlyBelow(name, host) && content.endsWith(VALIDATION_DOMAIN) && comment !== ownComment,
+      validated &&
+      isDirectlyBelow(name, host) &&
+      content.endsWith(VALIDATION_DOMAIN) &&
+      comment !== ownComment,
   );
   return [
     ...(held && own !== undefined

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { cloud, isKnown } from "./harness/cloud.ts";
 import { planDifference, planText } from "./harness/plan.ts";
 import { run } from "./harness/program.ts";
-import { typeErrors } from "./harness/provider-types.ts";
+import { hasInput, typeErrors } from "./harness/provider-types.ts";
 import { everything, success } from "./harness/scenario.ts";
 import { UNKNOWN, type Value } from "./harness/wire.ts";
 
@@ -76,6 +76,22 @@ describe("an update", () => {
       if (above?.type.startsWith("store-orders:") === true)
         expect(name.startsWith(above.name), name).toBe(true);
     }
+  });
+
+  test("with tags sets them on everything that can have tags, besides those of the certificates", async () => {
+    const { registrations } = await withEverything;
+    const types = [...new Set(registrations.map(({ type }) => type))].filter((type) =>
+      type.startsWith("aws:"),
+    );
+    const taggable = types.filter((type) => hasInput(type, "tags"));
+    expect(taggable.length).toBeGreaterThan(10);
+    for (const { type, name, inputs } of registrations.filter(({ type }) => type.startsWith("aws:")))
+      expect([name, inputs["tags"]]).toEqual([
+        name,
+        taggable.includes(type) ? expect.objectContaining({ team: "shop" }) : undefined,
+      ]);
+    const certificate = registrations.find(({ type }) => type.includes(":Certificate"));
+    expect(certificate?.inputs["tags"]).toHaveProperty("store-orders:stack");
   });
 
   test("with every setting has inputs that match the provider's types, and the e-mail address is secret", async () => {

@@ -32,6 +32,7 @@ describe("a valid configuration", () => {
             "durationMs": 900000,
             "maxRejections": 20,
           },
+          "certificates": {},
           "closePlatformHost": false,
           "dns": "cloudflare",
           "hold": [],
@@ -154,6 +155,24 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a held host with manual DNS", { plan: "pro", domains, dns: "manual", hold: ["orders.example.com"] }],
     ["an invalid record identifier", { plan: "pro", domains, adopt: { "orders.example.com": "orders" } }],
     ["a number as record identifier", { plan: "pro", domains, adopt: { "orders.example.com": 1e31 } }],
+    [
+      "a certificate that is no ARN",
+      { plan: "pro", domains, certificates: { "orders.example.com": "orders" } },
+    ],
+    [
+      "a new certificate for a host that has its own",
+      {
+        ...{ plan: "pro", domains, reverify: { "orders.example.com": 1 } },
+        certificates: { "orders.example.com": "arn:aws:acm:eu-central-1:123456789012:certificate/1" },
+      },
+    ],
+    [
+      "a certificate of an unknown host",
+      { certificates: { "a.example.com": "arn:aws:acm:eu-central-1:123456789012:certificate/1" } },
+    ],
+    ["a tag of this project's own", { tags: { "store-orders:stack": "mine" } }],
+    ["a tag with a character that AWS does not accept", { tags: { team: "shop; pets" } }],
+    ["a list of tags", { tags: ["shop"] }],
     ["a secret that must not be one", { plan: "pro" }, ["plan"]],
   ])("%s", (_case, values, secretKeys = []) => {
     const parsed = parse(values, secretKeys);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Registration } from "./engine.ts";
@@ -47,6 +47,14 @@ function sourceOf(registrations: readonly Registration[]): string {
 
 function custom(registrations: readonly Registration[]): readonly Registration[] {
   return registrations.filter((each) => each.custom && !each.type.startsWith("pulumi:"));
+}
+
+/** True if the inputs of a type of resource have a property. */
+export function hasInput(type: string, property: string): boolean {
+  const { path, resource } = partsOf(type);
+  const declarations = readFileSync(join(process.cwd(), "node_modules", `${path}.d.ts`), "utf8");
+  const [, body = ""] = new RegExp(`interface ${resource}Args \\{(.*?)\n\\}`, "s").exec(declarations) ?? [];
+  return new RegExp(`^ {4}${property}\\?:`, "m").test(body);
 }
 
 /** `aws:lambda/function:Function` is `Function` of `@pulumi/aws/lambda/function`. */

@@ -15,6 +15,7 @@ export const everything = {
   "store-orders:events": { bus: "default" },
   "store-orders:permissionsBoundary": "arn:aws:iam::123456789012:policy/limits/of-orders",
   "store-orders:reservedConcurrency": 20,
+  "store-orders:tags": { team: "shop" },
   "store-orders:waf": { requestsPerFiveMinutes: 3_000 },
 };
 /** A redirect to the primary. */

@@ -1,0 +1,79 @@
+import { describe, expect, test, vi } from "vitest";
+import { startDnsServer } from "../../support/dns-server.ts";
+import { cloud } from "../harness/cloud.ts";
+import type { Outcome } from "../harness/program.ts";
+import { endOfSuite, find, ofType, operationOn } from "../harness/program.ts";
+import { domainNames, production, success, update } from "../harness/scenario.ts";
+
+// Runs are queued, so the first test waits for all of them.
+vi.setConfig({ testTimeout: 240_000 });
+
+const HOST = "orders.example.com";
+const ARN = "arn:aws:acm:eu-central-1:123456789012:certificate/own";
+const NAME = "store-orders-production-orders-example-com";
+const DOMAIN = "aws:apigateway/domainName:DomainName";
+const withOwn = { ...production, "store-orders:certificates": { [HOST]: ARN } };
+const certificatesOf = (outcome: Outcome) =>
+  ofType(outcome, "aws:acm/certificate:Certificate").map(({ inputs }) => inputs["domainName"]);
+
+describe("an existing certificate of a host", () => {
+  const signal = endOfSuite();
+  const live = cloud();
+  const requested = success(update(production, { cloud: live }));
+  const own = requested.then(({ state }) => success(update(withOwn, { state, signal, cloud: live })));
+  const again = own.then(({ state }) => success(update(production, { state, signal, cloud: live })));
+
+  test("takes the place of the one that was requested, which is deleted with its record", async () => {
+    const outcome = await own;
+    expect(certificatesOf(await requested)).toContain(HOST);
+    expect(certificatesOf(outcome)).not.toContain(HOST);
+    expect(find(outcome, `${NAME}-domain`).inputs["regionalCertificateArn"]).toBe(ARN);
+    const operations = ["domain", "mapping", "route"].map(
+      (part) => [...outcome.operations].find(([urn]) => urn.endsWith(`::${NAME}-${part}`))?.[1],
+    );
+    expect(operations).toEqual(["update", "same", "same"]);
+    const deleted = [...outcome.operations].flatMap(([urn, kind]) =>
+      kind === "delete" ? [urn.split("::").at(-1)] : [],
+    );
+    expect(deleted.toSorted()).toEqual([
+      `${NAME}-certificate`,
+      `${NAME}-validation`,
+      `${NAME}-validation-record`,
+    ]);
+  });
+
+  test("is watched by the alarm of the host", async () => {
+    const alarms = ofType(await own, "aws:cloudwatch/metricAlarm:MetricAlarm");
+    expect(alarms.filter(({ inputs }) => JSON.stringify(inputs).includes(ARN))).toHaveLength(1);
+  });
+
+  test("is given back: a new one is requested, and the domain name stays", async () => {
+    const outcome = await again;
+    expect(certificatesOf(outcome)).toContain(HOST);
+    expect(operationOn(outcome, DOMAIN, `${NAME}-domain`)).toBe("update");
+  });
+
+  test("needs no permission of the authority, so CAA records are not checked", async () => {
+    await using dns = await startDnsServer('example.com CAA 0 issue "ca.example.net"');
+    const domains = { primary: HOST };
+    const forbidden = await update(
+      { ...production, "store-orders:domains": domains },
+      { dns, preview: true },
+    );
+    expect(forbidden.errors).toMatch(/DNS is not ready/);
+    await success(update({ ...withOwn, "store-orders:domains": domains }, { dns, preview: true }));
+  });
+
+  test("with DNS elsewhere, the domain is created at once, and there is no validation record to set", async () => {
+    const config = { ...withOwn, "store-orders:dns": "manual", "store-orders:domains": { primary: HOST } };
+    const outcome = await success(update(config));
+    expect(domainNames(outcome)).toEqual([HOST]);
+    expect(outcome.invokes.filter(({ token }) => token.includes("getCertificate"))).toEqual([]);
+    const [status] = Object.values(outcome.stackOutputs["domains"] as object);
+    expect(status).toMatchObject({
+      state: "pending_dns",
+      record: { value: expect.stringContaining("execute-api") },
+    });
+    expect(status).not.toHaveProperty("validationRecord");
+  });
+});

@@ -91,17 +91,12 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
 async function callAccountOf(accountOf: FindAccount, hash: string, key: string): Promise<string | undefined> {
   let found: unknown;
   try {
-    found = await settleWithin(MAX_STORE_CALL_MS, accountOf(hash, key), "keys.accountOf()");
+    found = await settleWithin(MAX_STORE_CALL_MS, accountOf(hash, key), "accountOf()");
   } catch (error) {
-    const reason = [key, encodeURIComponent(key)].reduce(
-      (message, text) => message.replaceAll(text, "…"),
-      errorMessage(error),
-    );
-    if (isStoreUnavailable(error)) throw new StoreUnavailableError(reason);
-    throw new Error(`keys.accountOf() failed: ${reason}`);
+    const reason = `accountOf(): ${errorMessage(error).replaceAll(key, "…")}`;
+    throw isStoreUnavailable(error) ? new StoreUnavailableError(reason) : new Error(reason);
   }
-  if (found === undefined || found === null) return undefined;
-  if (typeof found !== "string" || !isAccountId(found))
-    throw new TypeError("keys.accountOf() returned something else than the identifier of an account.");
-  return found;
+  if ((found ?? undefined) === undefined) return undefined;
+  if (isAccountId(found as string)) return found as string;
+  throw new TypeError("accountOf() returned no account.");
 }

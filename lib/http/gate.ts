@@ -1,8 +1,9 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { Caller, Rejection } from "../accounts/admission.ts";
+import { InvalidInputError } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
-import { validateGateOptions } from "./options.ts";
+import { findKeySourceIssues, findTypeIssues } from "./options.ts";
 import {
   createResponse,
   failureReply,
@@ -50,7 +51,7 @@ export type Gate = (
  * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
  */
 export function createGate(options: GateOptions): Gate {
-  validateGateOptions(options);
+  validate(Object(options));
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
 
@@ -75,6 +76,28 @@ export function createGate(options: GateOptions): Gate {
       );
     }
   };
+}
+
+const OPTION_TYPES = {
+  store: "object",
+  clock: "function",
+  banPolicy: "object",
+  plans: "object",
+  cacheRejections: "boolean",
+  keys: "object",
+  enforce: "boolean",
+} as const satisfies Record<keyof GateOptions, string>;
+
+/** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
+function validate(options: GateOptions): void {
+  const issues = findTypeIssues(options, OPTION_TYPES);
+  if (typeof Object(options.store).accounts?.admit !== "function")
+    issues.push({
+      path: "store",
+      message: "Pass a store, such as createGate({ store: createMemoryStore() }).",
+    });
+  issues.push(...findKeySourceIssues(options.keys));
+  if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
 function readable(headers: GatedRequest["headers"]): RequestHead["headers"] {

@@ -67,7 +67,7 @@ export function openApiDocument({
       version: INTERFACE_VERSION,
       // Of the service as it is. Both may be wrong for somebody's own.
       ...(openapi === undefined && { summary: "List the orders of a store and cancel them." }),
-      description: [openapi?.description ?? [], describeApi(operations, plans, keyHeaders)]
+      description: [openapi?.description || [], describeApi(operations, plans, keyHeaders)]
         .flat()
         .join("\n\n"),
       ...(openapi === undefined && { license: { name: "MIT", identifier: "MIT" } }),

@@ -133,10 +133,6 @@ const OPTION_TYPES = {
   onRequest: "function",
 } as const satisfies Record<keyof HandlerOptions, string>;
 
-/** The options of `createGate`. */
-const { store, clock, banPolicy, plans, cacheRejections, keys, enforce } = OPTION_TYPES;
-const GATE_OPTION_TYPES = { store, clock, banPolicy, plans, cacheRejections, keys, enforce };
-
 /** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
 export function validateOptions(options: object): void {
   const given: Readonly<Record<string, unknown>> = Object(options);
@@ -146,49 +142,40 @@ export function validateOptions(options: object): void {
     if (typeof Object(server).url !== "string")
       issues.push({
         path: `servers[${index}].url`,
-        message: "Give the URL of a server, which ends with /v1.",
+        message: "Give its URL, which ends with /v1.",
       });
-  issues.push(...findKeySourceIssues(Object(given["keys"])));
-  if (typeOf(given["openapi"]) === "object") issues.push(...findInfoIssues(Object(given["openapi"])));
+  issues.push(...findKeySourceIssues(given["keys"]));
+  const info = given["openapi"];
+  issues.push(...findTypeIssues(info, INFO_FIELDS, "openapi."));
+  issues.push(...findTypeIssues(Object(info).contact, CONTACT_FIELDS, "openapi.contact."));
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-/** Does the same with those of a gate, which needs the accounts of a store only. */
-export function validateGateOptions(options: object): void {
-  const given: Readonly<Record<string, unknown>> = Object(options);
-  const issues = findTypeIssues(given, GATE_OPTION_TYPES);
-  if (typeof Object(given["store"]).accounts?.admit !== "function")
-    issues.unshift({
-      path: "store",
-      message: "Pass a store, such as createGate({ store: createMemoryStore() }).",
-    });
-  issues.push(...findKeySourceIssues(Object(given["keys"])));
-  if (issues.length > 0) throw new InvalidInputError(issues);
+/** Finds options of unknown names or of another type than `types` says. A store is looked at by its methods. */
+export function findTypeIssues(
+  given: unknown,
+  types: Readonly<Record<string, string>>,
+  within = "",
+): Issue[] {
+  return Object.entries<unknown>(typeOf(given) === "object" ? Object(given) : {}).flatMap(
+    ([name, value]): Issue[] => {
+      const type = Object.hasOwn(types, name) ? types[name] : undefined;
+      const path = within + name;
+      if (type === undefined) return [{ path, message: explainUnknownOption(name, Object.keys(types)) }];
+      const isRight = name === "store" || value === undefined || typeOf(value) === type;
+      return isRight ? [] : [{ path, message: `Give a value of the type ${type}.` }];
+    },
+  );
 }
 
-function findTypeIssues(given: object, types: Readonly<Record<string, string>>): Issue[] {
-  return Object.entries(given).flatMap(([name, value]): Issue[] => {
-    const type = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (type === undefined) return [{ path: name, message: explainUnknownOption(name, Object.keys(types)) }];
-    const isRight = name === "store" || value === undefined || typeOf(value) === type;
-    return isRight ? [] : [{ path: name, message: `Give a value of the type ${type}.` }];
-  });
-}
-
-/** Headers that the server, a proxy or a browser sets for another purpose. */
-const RESERVED_HEADERS = /^(?:cookie|host|origin|connection|x-request-id|(?:content|x-forwarded)-.*)$/;
+const INFO_FIELDS = { title: "string", description: "string", contact: "object" };
+const CONTACT_FIELDS = { name: "string", url: "string", email: "string" };
 
 /** Finds what is wrong with the keys of another system. */
-export function findKeySourceIssues({ headers, accountOf, ...others }: Record<string, unknown>): Issue[] {
-  const issues: Issue[] = Object.keys(others).map((name) => ({
-    path: `keys.${name}`,
-    message: "There is no option of this name. Use headers or accountOf.",
-  }));
-  if (accountOf !== undefined && typeof accountOf !== "function")
-    issues.push({ path: "keys.accountOf", message: "Give a value of the type function." });
-  if (headers !== undefined && !Array.isArray(headers))
-    return [...issues, { path: "keys.headers", message: "Give a value of the type array." }];
-  for (const [index, name] of (headers ?? []).entries()) {
+export function findKeySourceIssues(keys: unknown): Issue[] {
+  const issues = findTypeIssues(keys, { headers: "array", accountOf: "function" }, "keys.");
+  const { headers } = Object(keys);
+  for (const [index, name] of (Array.isArray(headers) ? headers : []).entries()) {
     const message = findKeyHeaderProblem(name);
     if (message !== undefined) issues.push({ path: `keys.headers[${index}]`, message });
   }
@@ -197,24 +184,9 @@ export function findKeySourceIssues({ headers, accountOf, ...others }: Record<st
 
 /** Returns what is wrong with the name of a header for keys. */
 export function findKeyHeaderProblem(name: unknown): string | undefined {
-  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name))
-    return "Give the name of a header in lower case, such as x-api-key.";
-  if (name === "authorization") return "The bearer key of this header is always read. Name another header.";
-  return RESERVED_HEADERS.test(name) ? "This header has another meaning. Name one of its own." : undefined;
+  const isName = typeof name === "string" && /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
+  return isName ? undefined : "Give the name of a header in lower case.";
 }
-
-/** Each field of `openapi` is a text, as are those of its contact. */
-function* findInfoIssues(info: object, path = ""): Iterable<Issue> {
-  for (const [name, value] of Object.entries(info)) {
-    const field = `${path}${name}`;
-    if (field === "contact" && typeOf(value) === "object") yield* findInfoIssues(value, "contact.");
-    else if (!INFO_FIELD.test(field) || typeof value !== "string" || value === "")
-      yield { path: `openapi.${field}`, message: INFO_RULE };
-  }
-}
-
-const INFO_FIELD = /^(title|description|contact\.(name|url|email))$/;
-const INFO_RULE = "Give texts: title, description, and contact with name, url or email.";
 
 function typeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
@@ -229,4 +201,4 @@ function isStore(value: unknown): boolean {
 }
 
 const STORE_RULE =
-  "Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().";
+  "Pass a whole store, such as createMemoryStore(). One of your own has orders, accounts and check().";

@@ -29,7 +29,6 @@ test.each([
     [],
   ],
   [{ title: 7, version: "2.0.0" }, ["title", "version"]],
-  [{ title: "", description: undefined }, ["title", "description"]],
   [{ contact: "a@a.example" }, ["contact"]],
   [{ contact: { mail: "a@a.example", name: null } }, ["contact.mail", "contact.name"]],
   [{ contact: { title: "A" } }, ["contact.title"]],
@@ -107,7 +106,7 @@ test.each([
   "a store that is missing, or not a whole one, is reported at startup with what to pass (%#)",
   (options) => {
     expect(problemsOf(options).filter((problem) => problem.startsWith("store: "))).toEqual([
-      "store: Pass a whole store, such as createHandler({ store: createMemoryStore() }). One of your own has orders, accounts and check().",
+      "store: Pass a whole store, such as createMemoryStore(). One of your own has orders, accounts and check().",
     ]);
   },
 );
@@ -156,7 +155,7 @@ test.each([
 
 test("a server without a URL is reported with what to write", () => {
   expect(problemsOf({ store: createMemoryStore(), servers: [{}] })).toEqual([
-    "servers[0].url: Give the URL of a server, which ends with /v1.",
+    "servers[0].url: Give its URL, which ends with /v1.",
   ]);
 });
 

@@ -28,7 +28,7 @@ export function isPlan(name: string): name is Plan {
   return Object.hasOwn(PLAN_LIMITS, name);
 }
 
-/** The plan of an account. Enterprise has custom limits; no other plan has. */
+/** The plan of an account. A plan that is `custom`, such as enterprise, has limits of the account; no other has. */
 export interface PlanAssignment<Name extends string = Plan> {
   readonly plan: Name;
   readonly customLimits?: PlanLimits;

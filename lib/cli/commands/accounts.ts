@@ -36,8 +36,8 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       .description(description)
       .argument("<id>", "the account's ID: lower-case letters, digits and hyphens", readAccountId)
       .requiredOption("--plan <plan>", `the plan: ${PLANS.join(", ")}, or one of --plans`)
-      .option("--per-minute <n>", "requests per minute (enterprise only)", readWholeNumber)
-      .option("--per-day <n>", "requests per day (enterprise only)", readWholeNumber)
+      .option("--per-minute <n>", "requests per minute (custom plans, such as enterprise)", readWholeNumber)
+      .option("--per-day <n>", "requests per day (custom plans, such as enterprise)", readWholeNumber)
       .action(async (id: string, planFlags: PlanFlags) => {
         const plans = await readPlans(flags, env);
         const plan = toPlanAssignment(planFlags, plans);

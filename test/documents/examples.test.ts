@@ -9,7 +9,7 @@ import { parseDomainsFile } from "../../lib/domains/parse.ts";
 import { cloud } from "../infra/harness/cloud.ts";
 import { run as runProgram } from "../infra/harness/program.ts";
 import { startDnsServer } from "../support/dns-server.ts";
-import { codeBlocks, DOCUMENTS, ROOT } from "./markdown.ts";
+import { codeBlocks, DOCUMENTS, document, ROOT } from "./markdown.ts";
 
 const { exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const folder = mkdtempSync(join(tmpdir(), "store-orders-documents-"));
@@ -101,6 +101,18 @@ describe("programs", () => {
     );
     expect(stdout).toBe("");
   });
+});
+
+test("the gate in Express is that of the example, which a system test runs", () => {
+  const example = readFileSync(join(ROOT, "test/examples/gate-in-express/main.ts"), "utf8").split("\n");
+  const [shown = ""] = codeBlocks(document("lib/http/README.md"), "js");
+  expect(shown).toContain("createGate({");
+  expect(
+    shown
+      .trim()
+      .split("\n")
+      .filter((line) => !example.includes(line)),
+  ).toEqual([]);
 });
 
 describe("domains files", () => {

@@ -1,11 +1,11 @@
 /** The Pulumi program of the staging and production stacks: see infra/README.md#deploy. */
-import { readSettings } from "./config/settings.ts";
+import { explainRejected, readSettings } from "./config/settings.ts";
 import { ownerOf } from "./names.ts";
 import { deploySettings } from "./store-orders.ts";
 
 const settings = readSettings();
 const { project, stack } = ownerOf(settings);
-const service = await deploySettings(`${project}-${stack}`, settings);
+const service = await deploySettings(`${project}-${stack}`, settings).catch(explainRejected);
 
 /** The address of the API; ends with `/v1`. */
 export const baseUrl = service.baseUrl;

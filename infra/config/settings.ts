@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as z from "zod";
-import { InvalidInputError, type Issue, toIssues } from "../../lib/core/errors.ts";
+import { InvalidInputError, type Issue, isInvalidInput, toIssues } from "../../lib/core/errors.ts";
 import { parseHostname } from "../../lib/domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../../lib/domains/mapping.ts";
 import { parseDomains } from "../../lib/domains/parse.ts";
@@ -79,8 +79,17 @@ export function parseSettings({ values, secretKeys }: StackConfig): SettingsResu
   if (parsed.ok && secrets.length === 0) return parsed;
   const message = `Only ${[...SECRET_SETTINGS].join(", ")} can be a secret. Set this key again without --secret.`;
   const issues = [...(parsed.ok ? [] : parsed.issues), ...secrets.map((path) => ({ path, message }))];
-  const withFullKeys = issues.map(({ path, message }) => ({ path: `${prefix}${path}`, message }));
-  return { ok: false, code: "invalid_settings", issues: withFullKeys };
+  return { ok: false, code: "invalid_settings", issues: withFullKeys(issues) };
+}
+
+/** Reports a setting that proves invalid only in use, such as a module that does not exist, like those of `readSettings`. */
+export function explainRejected(error: unknown): never {
+  if (!isInvalidInput(error)) throw error;
+  throw new pulumi.RunError(explainSettingsIssues(pulumi.getStack(), withFullKeys(error.issues)));
+}
+
+function withFullKeys(issues: readonly Issue[]): readonly Issue[] {
+  return issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message }));
 }
 
 /** Formats the issues of a stack's configuration as one message that names the file and key of each. */

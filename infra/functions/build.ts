@@ -110,8 +110,10 @@ export async function buildFunctions<Name extends BundleName = "entry">(
   if (entry !== undefined && !existsSync(entry))
     throw invalidInput("entry", `There is no module ${entry}. ${OWN_ENTRY}`);
   const ownEntry = entry === undefined ? {} : { entry: resolve(entry) };
+  const alias = entry === undefined || EXTENSION === "js" ? {} : await sourceByExport(home);
   const { outputFiles, metafile } = await build({
     ...BUNDLE_OPTIONS,
+    alias,
     // Makes the output independent of the working directory. With Yarn Plug'n'Play, esbuild looks for the manifest there.
     absWorkingDir: plugAndPlayFolder() ?? home,
     entryPoints: {
@@ -141,6 +143,22 @@ export async function buildFunctions<Name extends BundleName = "entry">(
     path.endsWith(".map") ? withStableSources(text) : text,
   ]);
   return Object.fromEntries(files) as FunctionBundle<Name>;
+}
+
+/** What a module of one's own imports as `store-orders/http` is `lib/http/index.ts` in the repository, built or not. */
+async function sourceByExport(home: string): Promise<Record<string, string>> {
+  const manifest = JSON.parse(await readFile(join(home, "package.json"), "utf8")) as Manifest;
+  const modules = Object.entries(manifest.exports).filter(([, file]) => typeof file === "object");
+  return Object.fromEntries(
+    modules.map(([name, { default: file }]) => [
+      `store-orders${name.slice(1)}`,
+      join(home, file.replace("./dist/", "").replace(/js$/, "ts")),
+    ]),
+  );
+}
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly default: string }>>;
 }
 
 /** A source map that does not depend on where packages are installed: a deployment from elsewhere changes no function. */

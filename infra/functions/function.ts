@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
@@ -9,15 +9,17 @@ import type { Statement } from "./permissions.ts";
 
 /**
  * Builds a bundle of functions and writes it below `folder`, by default a temporary one that is deleted when the program
- * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content. With `entry`, it
- * has this module instead of our functions.
+ * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content. With `entry`, a
+ * path relative to `Pulumi.yaml`, it has this module instead of our functions.
  */
 export async function functionCode(
   folder: string = temporaryFolder(),
   name: BundleName = "entry",
   entry?: string,
 ): Promise<pulumi.asset.Archive> {
-  const bundle = Object.entries<string>(await buildFunctions(name, entry).catch(explainMissingPackages));
+  const bundle = Object.entries<string>(
+    await buildFunctions(name, entry && inProject(entry)).catch(explainFailure),
+  );
   const modules = Object.fromEntries(bundle.filter(([file]) => file.endsWith(".mjs")));
   const files = Object.entries(await writeBundle(modules, folder));
   return new pulumi.asset.AssetArchive(
@@ -25,19 +27,29 @@ export async function functionCode(
   );
 }
 
-/** Fails with the way to install what is missing: the functions contain packages that only a deployment needs. */
-function explainMissingPackages(
-  failure: Error & { readonly errors?: readonly { readonly text: string }[] },
-): never {
+/** The program runs in the folder of its `main`, which need not be that of `Pulumi.yaml`. */
+function inProject(path: string): string {
+  const root = pulumi.getRootDirectory();
+  // Outside of a program it is not a folder.
+  return isAbsolute(root) ? resolve(root, path) : path;
+}
+
+/** By its name: an import of `hono/cookie` needs `hono`. A path is no package. */
+const MISSING_PACKAGE = /^(?:Could not resolve|Cannot find package) ["']((?:@[^/"']+\/)?[^@./#"'][^/"']*)/;
+
+/**
+ * Fails with what is wrong in the source, or the way to install what is missing: the functions contain packages that only a
+ * deployment needs.
+ */
+function explainFailure(failure: Error & { readonly errors?: readonly { readonly text: string }[] }): never {
   const texts = [failure.message, ...(failure.errors ?? []).map(({ text }) => text)];
-  const found = texts.map(
-    (text) => /^(?:Could not resolve|Cannot find package) ["']([^"']+)/.exec(text)?.[1],
-  );
+  const found = texts.map((text) => MISSING_PACKAGE.exec(text)?.[1]);
   const missing = [...new Set(found.filter((name) => name !== undefined))].join(" ");
-  if (missing === "") throw failure;
-  throw new pulumi.RunError(
-    `The functions cannot be bundled, because a package is missing. Run 'npm install ${missing}'.`,
-  );
+  if (missing !== "")
+    throw new pulumi.RunError(
+      `The functions cannot be bundled, because a package is missing. Run 'npm install ${missing}'.`,
+    );
+  throw failure.errors === undefined ? failure : new pulumi.RunError(failure.message);
 }
 
 const temporaryFolders = new Set<string>();

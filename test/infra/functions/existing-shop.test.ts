@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { functionCode } from "../../../infra/functions/function.ts";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
@@ -69,11 +69,10 @@ async function newModule(text: string | undefined): Promise<string> {
 }
 
 describe("functions of one's own", () => {
-  const lib = new URL("../../../lib/", import.meta.url).pathname;
   const entry = `
-    import { createHandler } from "${lib}http/index.ts";
-    import { createDynamodbStore } from "${lib}stores/dynamodb/index.ts";
-    import { createBufferedFunction, createStreamingFunction } from "${lib}lambda/index.ts";
+    import { createHandler } from "store-orders/http";
+    import { createDynamodbStore } from "store-orders/dynamodb";
+    import { createBufferedFunction, createStreamingFunction } from "store-orders/lambda";
     const store = createDynamodbStore({ prefix: process.env["STORE_ORDERS_DYNAMODB"] ?? "" });
     const plans = JSON.parse(process.env["STORE_ORDERS_PLANS"] ?? "{}");
     const handler = createHandler({ store, plans, keys: { headers: ["x-shop-key"] } });
@@ -81,7 +80,8 @@ describe("functions of one's own", () => {
     export const list = createStreamingFunction({ handler });`;
 
   test("are deployed with the permissions and variables of ours", async () => {
-    const module = await newModule(entry);
+    // Relative to Pulumi.yaml, although the program runs in the folder of its `main`.
+    const module = relative(process.cwd(), await newModule(entry));
     const { call, stop } = await deployShop({ plans: PLANS, entry: module });
     expect(await call("/v1/store/orders", { "x-shop-key": KEY })).toEqual([200, "1", "[]"]);
     expect(await call("/v1/pets/1", { "x-shop-key": KEY })).toEqual([
@@ -95,8 +95,25 @@ describe("functions of one's own", () => {
   test.each([
     ["a module that does not exist", undefined, "There is no module"],
     ["a module without one of them", "export const api = () => {};", "does not export list"],
+    ["a module with an error", "export const api = ;", /functions\.ts:1:19: ERROR: Unexpected ";"/],
+    ["an import of a file that is missing", 'import "./orders.ts";', 'Could not resolve "./orders.ts"'],
+    [
+      "an import of packages that are missing",
+      'import "a1-b/c"; import "@a/b/c";',
+      "'npm install a1-b @a/b'",
+    ],
   ])("%s stops the deployment", async (_name, text, message) => {
     const module = await newModule(text);
     await expect(functionCode(undefined, "entry", module)).rejects.toThrow(message);
+  });
+
+  test("that do not exist are reported like any invalid setting", async () => {
+    const config = { "store-orders:entry": "./none.ts" };
+    const { code, errors } = await run({ stack: "staging", config, bundle: true, cloud: cloud() });
+    expect(code).not.toBe(0);
+    expect(errors).toContain(
+      `Pulumi.staging.yaml  store-orders:entry: There is no module ${resolve("none.ts")}.`,
+    );
+    expect(errors).not.toContain("InvalidInputError");
   });
 });

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname, resolve } from "node:path";
 import { afterAll, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { baseEnvironment } from "../../support/command-line.ts";
@@ -125,7 +126,10 @@ async function runNow(
   ]);
   const addresses = ["--monitor", engine.address, "--engine", engine.address];
   const project = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
-  const mode = [...(preview ? ["--dry-run"] : []), "--pwd", process.cwd(), "--root-directory", process.cwd()];
+  const main = resolve(program ?? mainOf("Pulumi.yaml"));
+  // A program runs in its folder, whichever that of Pulumi.yaml is.
+  const folders = ["--pwd", dirname(main), "--root-directory", process.cwd()];
+  const mode = [...(preview ? ["--dry-run"] : []), ...folders];
   const { PATH, NODE_COMPILE_CACHE } = baseEnvironment();
   const child = spawn(
     process.execPath,
@@ -138,7 +142,7 @@ async function runNow(
       ...addresses,
       ...project,
       ...mode,
-      program ?? mainOf("Pulumi.yaml"),
+      main,
     ],
     {
       stdio: ["pipe", "pipe", "pipe"],

@@ -238,9 +238,11 @@ type TextPart =
   | { readonly done: false; readonly value: readonly string[] }
   | { readonly done: true; readonly value?: undefined };
 
-/** True for a `TextReader`. A stream has a `getReader` instead. */
+/** True for a `TextReader`. A stream has a `getReader`, and in some implementations a `read` of another kind, too. */
 export function isTextReader(body: ResponseBody): body is TextReader {
-  return typeof body === "object" && "read" in body;
+  return (
+    typeof body === "object" && "read" in body && (body as Partial<ReadableStream>).getReader === undefined
+  );
 }
 
 /** Ends a body that nobody will read. If that fails, nobody is affected. */

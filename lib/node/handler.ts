@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
 import { assertOptionNames, invalidInput } from "../core/errors.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
@@ -136,7 +137,8 @@ export class NodeRequestHead implements RequestHead {
 
   get url(): string {
     const { target } = this;
-    return `http://${this.#host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
+    const scheme = (this.#req.socket as TLSSocket).encrypted ? "https" : "http";
+    return `${scheme}://${this.#host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
   }
 
   get headers(): this {

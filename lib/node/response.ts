@@ -109,6 +109,8 @@ async function pump(
   writeTimeoutMs: number,
 ): Promise<void> {
   const reader = isTextReader(body) ? body : body.getReader();
+  // A stream can take long for its first part, such as one of events: the client receives the head meanwhile.
+  const head = reader === body ? undefined : setImmediate(() => res.flushHeaders());
   // A reader of an embedder can throw, or return no promise.
   const stop = async () => {
     try {
@@ -127,6 +129,7 @@ async function pump(
   } catch {
     res.destroy();
   } finally {
+    clearImmediate(head);
     output.off("close", stop);
   }
 }

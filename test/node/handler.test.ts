@@ -203,9 +203,22 @@ test.each([
 
 test("a body of another implementation of the Web standards arrives unchanged", async () => {
   const body = new Response("Größe").body;
-  const foreign = { status: 200, headers: new Headers(), body: { getReader: () => body?.getReader() } };
+  // Some have streams that are those of Node, too, whose `read` returns bytes at once.
+  const stream = { getReader: () => body?.getReader(), read: () => null };
+  const foreign = { status: 200, headers: new Headers(), body: stream };
   const send = await serveRaw(async () => foreign as unknown as Response);
   expect(await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).toContain("Größe");
+});
+
+test("the head of a stream leaves before its first part", async () => {
+  const first = Promise.withResolvers<string>();
+  const parts = (async function* () {
+    yield new TextEncoder().encode(await first.promise);
+  })();
+  const url = await listen(toNodeHandler(async () => new Response(ReadableStream.from(parts))));
+  const { status, body } = await fetch(url);
+  first.resolve("data: 1");
+  expect([status, await new Response(body).text()]).toEqual([200, "data: 1"]);
 });
 
 test("the length of text that is not ASCII is counted in bytes", async () => {

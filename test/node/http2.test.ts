@@ -65,8 +65,10 @@ test.each([
   for (const wrap of [
     undefined,
     (own: Handler): Handler =>
-      (request, context) =>
-        own(request, context),
+      (request, context) => {
+        expect(request.url).toMatch(isSecure ? /^https:/ : /^http:/);
+        return own(request, context);
+      },
   ]) {
     const { send } = await serve(isSecure, wrap);
     const list = await send({ ":path": LIST });

@@ -110,6 +110,13 @@ function validateName(name: string, accepts: (text: string) => ParsedHostname): 
     const error = validateLabel(label);
     if (error !== undefined) return error;
   }
+  // RFC 5893, section 2: a parser that looks at one label at a time cannot check this rule.
+  const written = labels.map(inOwnScript);
+  const numeric = written.find((label) => /^\d/.test(label));
+  if (numeric !== undefined && written.some(isRightToLeft)) {
+    const message = `The label ${numeric} begins with a digit, beside a label that is written from right to left. Begin it with a letter.`;
+    return invalid("invalid_idn", message);
+  }
   if (labels.length === 1) {
     const message =
       "A name with a single label is not public. Write the full name, such as orders.example.com.";
@@ -140,11 +147,31 @@ function validateLabel(label: string): HostnameError | undefined {
     const message = `The label ${label} is not valid punycode. Write the name in its own script instead.`;
     return invalid("invalid_idn", message);
   }
+  if (!areJoinersValid(written)) return INVALID_IDN;
   const scripts = LOOK_ALIKE_SCRIPTS.filter(([, script]) => script.test(written)).map(([name]) => name);
   if (scripts.length < 2) return undefined;
   const message = `The label ${written} (${label}) mixes ${scripts.join(" and ")} letters, which look alike. Write it in one script.`;
   return invalid("invalid_idn", message);
 }
+
+/** A valid label as it is read. */
+function inOwnScript(label: string): string {
+  return (label.startsWith("xn--") ? decodePunycode(label.slice("xn--".length)) : undefined) ?? label;
+}
+
+/** True for a label that a digit before it would make invalid (RFC 5893, section 2, rule 1). */
+function isRightToLeft(written: string): boolean {
+  return /\P{ASCII}/u.test(written) && parseHost(`0${written}`) === "";
+}
+
+/** True if each invisible joiner of a label is in a valid place (RFC 5892, appendix A). Some parsers check only the first. */
+function areJoinersValid(written: string): boolean {
+  return [...written.matchAll(JOINERS)].every(
+    ({ index }) => parseHost(written.slice(0, index).replace(JOINERS, "") + written.slice(index)) !== "",
+  );
+}
+
+const JOINERS = /[\u200c\u200d]/g;
 
 /** Decodes a label without its prefix `xn--` (RFC 3492, section 6.2); `undefined` if it is not valid. */
 function decodePunycode(encoded: string): string | undefined {

@@ -19,6 +19,46 @@ test("a label that mixes scripts with the same letters is rejected, in its own s
   }
 });
 
+const CASES_OF_IDNA: readonly [text: string, hostname: string | undefined][] = [
+  // UTS 46 maps look-alikes of dots and letters, so that a name is accepted as a browser accepts it.
+  ["example\uff0ecom", "example.com"],
+  ["example\u3002com\uff61", "example.com"],
+  ["\u212aelvin.example.com", "kelvin.example.com"],
+  ["stra\u00dfe.example.com", "xn--strae-oqa.example.com"],
+  ["\u00aa.example.com", "a.example.com"],
+  // UTS 46 permits what RFC 5892 does not: a tone mark of Hangul, a symbol, a middle dot in any place.
+  ["\uc2e4\u302e\ub840.\ud14c\uc2a4\ud2b8", "xn--07jt112bpxg.xn--9t4b11yi5a"],
+  ["xn--07jt112bpxg.xn--9t4b11yi5a", "xn--07jt112bpxg.xn--9t4b11yi5a"],
+  ["\u2603.example.com", "xn--n3h.example.com"],
+  ["a\u00b7l.example.com", "xn--al-0ea.example.com"],
+  ["ab--c.example.com", "ab--c.example.com"],
+  // A label begins with a mark, has a joiner in a wrong place, or violates the rules for right to left.
+  ["\u302e\uc2e4.example.com", undefined],
+  ["\u0300a.example.com", undefined],
+  ["\u0915\u200d\u0937.example.com", undefined],
+  ["\u0915\u094d\u200c\u0937x\u200cy.example.com", undefined],
+  ["\u0915\u094d\u200c\u0937\u0915\u094d\u200d\u0937.example.com", "xn--11ba5hb1ic2781bla.example.com"],
+  ["a\u05d0.example.com", undefined],
+  ["0\u0627.example.com", undefined],
+  ["\u05d00\u0660.example.com", undefined],
+  ["xn--0ca24w.example.com", undefined],
+  ["xn---9uc.example.com", undefined],
+  // A digit at the beginning of one label changes how another one, from right to left, is shown.
+  ["0a.\u05d0", undefined],
+  ["0a.xn--4db.example.com", undefined],
+  ["\u0627\u0628.shop.2a.example.com", undefined],
+  ["1\u00e9.\u05d0.example.com", undefined],
+  ["a0.\u05d0.example.com", "a0.xn--4db.example.com"],
+  ["\u05d00.example.com", "xn--0-zhc.example.com"],
+  ["2026.\u65e5\u672c.example.com", "2026.xn--wgv71a.example.com"],
+];
+
+test.each(CASES_OF_IDNA)("the name %j is %j (UTS 46, RFC 5893)", (text, hostname) => {
+  const parsed = parseHostname(text);
+  expect(parsed.ok ? parsed.hostname : undefined).toBe(hostname);
+  if (!parsed.ok) expect(parsed.code).toBe("invalid_idn");
+});
+
 const host = (index: number) => `h${index}.example.com`;
 
 /** Redirects that form one loop, and the number of times that their fields were read. */

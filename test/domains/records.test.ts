@@ -11,6 +11,8 @@ test.each([
   ["orders.example.co.uk", "example.co.uk", "orders"],
   ["www.shop.uk.com", "shop.uk.com", "www"],
   ["a.b.city.kawasaki.jp", "city.kawasaki.jp", "a.b"],
+  ["orders.shop.unlisted", "shop.unlisted", "orders"],
+  ["orders.shop.any.kawasaki.jp", "shop.any.kawasaki.jp", "orders"],
   ["xn--bcher-kva.xn--80aatcn8h.xn--p1ai", "xn--80aatcn8h.xn--p1ai", "xn--bcher-kva"],
 ])("%s gets a CNAME in the zone %s with the label %s", (host, zone, name) => {
   expect(recordOf({ host, role: "primary" }, TARGET)).toEqual({

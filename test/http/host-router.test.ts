@@ -80,6 +80,44 @@ test("no request header can change the redirect target", async () => {
   expect(headers.get("location")).toBe("https://orders.example.com//evil.example/x");
 });
 
+test.each([
+  ...[
+    "//evil.example",
+    "///evil.example",
+    "/\\evil.example",
+    "/@evil.example",
+    "/.evil.example",
+    "/%0d%0aa:b",
+  ],
+  ...[
+    "/\t/evil.example",
+    "/..//evil.example",
+    "/%2f%2fevil.example",
+    "/:80@evil.example/",
+    "/?//evil.example",
+  ],
+  ...[
+    "http://evil.example/",
+    "javascript:alert(1)",
+    "*",
+    "?a",
+    "",
+    "/#@evil.example",
+    "/\u0000",
+    "/\ud800",
+    "/%zz",
+  ],
+])("the target %j leads to no other host and is no failure of the service", async (target) => {
+  const { handler } = await openDomains();
+  for (const host of ["www.orders.example.com", "orders.example.com"]) {
+    const { status, headers } = await handler(new Request("http://localhost/"), { host, target });
+    expect([200, 301, 400, 401, 421]).toContain(status);
+    const location = headers.get("location");
+    expect(location !== null).toBe(status === 301);
+    if (location !== null) expect(new URL(location).host).toBe("orders.example.com");
+  }
+});
+
 test("a changed mapping takes effect at the next request, and without a mapping every host is served", async () => {
   let current: ReturnType<typeof defineDomains> | undefined = domains;
   const { send } = await createHandlerFixture({ hosts: () => hostTable(current, ["localhost"]) });

@@ -211,6 +211,51 @@ test.each([
   expect(parsed).toMatchObject({ ok: false, issues: [{ message: expect.stringContaining(message) }] });
 });
 
+test.each([
+  ...[
+    "",
+    "[",
+    '{"id":1',
+    '{"id":1}x',
+    '{"id":1}{}',
+    '{"id":1,}',
+    '{,"id":1}',
+    '{"id" 1}',
+    "{id:1}",
+    "{'id':1}",
+  ],
+  ...[
+    '{"id":01}',
+    '{"id":+1}',
+    '{"id":.5}',
+    '{"id":1.}',
+    '{"id":1e}',
+    '{"id":0x1}',
+    '{"id":NaN}',
+    '{"id":-}',
+  ],
+  ...[
+    '{"id":"\\x"}',
+    '{"id":"\\u00g0"}',
+    '{"id":"\t"}',
+    '{"id":"}',
+    '{"id":nul}',
+    '{"id":True}',
+    '{"id":1/**/}',
+  ],
+  ...['{"id":1\u000b}', '{"id":1\u00a0}', '\ufeff{"id":1}', "[".repeat(100_000), '{"id":'.repeat(50_000)],
+])("%.20j is not JSON (RFC 8259)", (line) => {
+  const issues = [{ path: "", message: "This is not valid JSON." }];
+  expect(parseLine(line)).toEqual({ ok: false, code: "invalid_order", issues });
+});
+
+test.each([' \t\r\n{ "id" :\t1 } \r', '{"\\u0069d":1}', '{"id":1,"shipDate":"2026-11-20T09:30:00\\u005a"}'])(
+  "%j is JSON",
+  (line) => {
+    expect(parseLine(line)).toMatchObject({ ok: true, order: { record: { id: 1n } } });
+  },
+);
+
 test("a reason contains no character that could forge a line or hide text on a terminal", async () => {
   const names = ["\u001b[31m", "\u009b2J", "\u202e", "\u2028", "\u2066", "\u007f", "\u0085"];
   const lines = names.map((name) => JSON.stringify({ [name]: 1 })).join("\n");

@@ -185,7 +185,7 @@ export function findKeySourceIssues(keys: unknown): Issue[] {
 /** Returns what is wrong with the name of a header for keys. */
 export function findKeyHeaderProblem(name: unknown): string | undefined {
   const isName = typeof name === "string" && /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
-  return isName ? undefined : "Give the name of a header in lower case.";
+  return isName ? undefined : "Give a header name in lower case.";
 }
 
 function typeOf(value: unknown): string {
@@ -201,4 +201,4 @@ function isStore(value: unknown): boolean {
 }
 
 const STORE_RULE =
-  "Pass a whole store, such as createMemoryStore(). One of your own has orders, accounts and check().";
+  "Pass a whole store, such as createMemoryStore(). Your own has orders, accounts and check().";

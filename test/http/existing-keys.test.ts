@@ -262,8 +262,8 @@ test("the document, its description and preflights know the headers", async () =
 });
 
 test.each([
-  [{ headers: ["X-API-Key"] }, "keys.headers[0]: Give the name of a header in lower case"],
-  [{ headers: ["x-api-key", "x api key"] }, "keys.headers[1]: Give the name of a header"],
+  [{ headers: ["X-API-Key"] }, "keys.headers[0]: Give a header name in lower case"],
+  [{ headers: ["x-api-key", "x api key"] }, "keys.headers[1]: Give a header name"],
   [{ headers: "x-api-key" }, "keys.headers: Give a value of the type array"],
   [{ accountOf: "shop" }, "keys.accountOf: Give a value of the type function"],
   [{ header: ["x-api-key"] }, "keys.header: There is no option of this name"],

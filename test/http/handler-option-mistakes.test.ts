@@ -106,7 +106,7 @@ test.each([
   "a store that is missing, or not a whole one, is reported at startup with what to pass (%#)",
   (options) => {
     expect(problemsOf(options).filter((problem) => problem.startsWith("store: "))).toEqual([
-      "store: Pass a whole store, such as createMemoryStore(). One of your own has orders, accounts and check().",
+      "store: Pass a whole store, such as createMemoryStore(). Your own has orders, accounts and check().",
     ]);
   },
 );

@@ -58,7 +58,7 @@ const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "u
  */
 export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
   const probed = new Map<string, ProbedAccount>();
-  /** Accounts that exist: all of them if `isComplete`. An account is never deleted. */
+  /** Accounts that exist: all of them if `isComplete`. The store decides about one that was deleted. */
   const known = new Set<string>();
   let isComplete = false;
   let listedAt = Infinity;

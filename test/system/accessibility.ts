@@ -25,8 +25,12 @@ export async function expectAccessible(page: Page, state: string): Promise<void>
   await expectFits(page, state);
 }
 
-/** Expects that the page is as wide as its window. */
+/** Expects that the page is as wide as its window, and that an open dialog shows all of its text. */
 export async function expectFits(page: Page, state: string): Promise<void> {
   const width = await page.evaluate("document.documentElement.scrollWidth");
   expect(width, state).toBe(page.viewportSize()?.width);
+  const hidden = await page.evaluate(
+    "[...document.querySelectorAll(':popover-open')].map((open) => open.scrollWidth - open.clientWidth)",
+  );
+  for (const pixels of hidden as number[]) expect(pixels, `${state}, beside its dialog`).toBe(0);
 }

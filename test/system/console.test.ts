@@ -101,6 +101,22 @@ describeInBrowser("the console in a browser", (browser) => {
     },
   );
 
+  test("a dialog of a table says all of its consequence, with the longest account and key", async () => {
+    const { page, at, accounts } = await openFilled({ viewport: { width: 1280, height: 844 } });
+    const id = "a".repeat(32);
+    await accounts.create(id, { plan: "free" });
+    await accounts.issueKey(id);
+    for (const [path, opener] of [
+      [`accounts/${id}`, "[popovertarget^=revoke]"],
+      ["orders", "[popovertarget^=cancel]"],
+    ] as const) {
+      await page.goto(at(path));
+      await page.click(opener);
+      await page.waitForSelector(":popover-open >> text=/cannot be undone|no longer be shipped/");
+      await expectFits(page, path);
+    }
+  });
+
   test("the link leads in again, and neither the address, the back button nor the storage has its token", async () => {
     const { page, token, link, at } = await openFilled();
     expect(page.url()).toBe(at("accounts"));

@@ -15,8 +15,8 @@ export interface ConsoleDependencies {
   readonly storeName: string;
   /** True if reading from the store costs money. */
   readonly isMetered: boolean;
-  /** The environment segment of new keys. */
-  readonly environment: Environment;
+  /** The environment segment of new keys. @default the one that the store has recorded, or `test` */
+  readonly environment?: Environment | undefined;
   readonly clock: Clock;
   /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;

@@ -2,7 +2,7 @@
  * The console: a page for the operator of a store, on the operator's own machine.
  *
  * ```ts
- * const server = await startConsole({ store, storeName: "orders.db", environment: "test", … });
+ * const server = await startConsole({ store, storeName: "orders.db", … });
  * console.log(server.link);
  * ```
  */

@@ -43,7 +43,9 @@ export function defineConsole(command: Command, context: CommandContext): void {
     .addHelpText("after", HELP)
     .action(async ({ port, ...domainsFlags }: ConsoleDomainsFlags & { readonly port: number }) => {
       const { env, terminal, clock, flags } = context;
-      const environment = readEnvironment(env);
+      // Without the variable, keys are for what the store has recorded: the console can show a store of production, too.
+      const isGiven = readVariable(env, "STORE_ORDERS_ENVIRONMENT") !== undefined;
+      const environment = isGiven ? readEnvironment(env) : undefined;
       const plans = await readPlans(flags, env);
       const domains = await readConsoleDomains(domainsFlags, env, terminal);
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };

@@ -1,7 +1,8 @@
 import { html } from "hono/html";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
-import { invalidInput } from "../../core/errors.ts";
+import type { Environment } from "../../accounts/api-key.ts";
+import { invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { submit } from "../form.ts";
@@ -20,7 +21,23 @@ type Fields = Readonly<Record<string, string>>;
 function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
   const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
-  const accounts = createAccounts({ store: store.accounts, environment, clock, plans: knownPlans });
+  const accountsOf = (keysFor: Environment) =>
+    createAccounts({ store: store.accounts, environment: keysFor, clock, plans: knownPlans });
+  const accounts = accountsOf(environment ?? "test");
+
+  /** Issues a key, if no environment is given for the one that the store has recorded. */
+  async function issueFor(change: (accounts: Accounts<string>) => Promise<KeyResult>): Promise<KeyResult> {
+    try {
+      return await change(accounts);
+    } catch (error) {
+      const isOther = isInvalidInput(error) && error.issues[0]?.path === "environment";
+      if (!isOther) throw error;
+      if (environment === undefined) return change(accountsOf("live"));
+      const fix = "Start the console again without STORE_ORDERS_ENVIRONMENT.";
+      throw invalidInput("environment", `${error.issues[0]?.message} ${fix}`);
+    }
+  }
+
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
   app.get("/accounts/:id", (c) => {
     const [id, key] = [c.req.param("id"), c.req.query("key")];
@@ -69,11 +86,12 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     return noticeOf(await accounts.delete(id), `The account ${id} has been deleted.`);
   });
   addChange("keys", "issue", async (id, { expires = "", name = "" }) =>
-    noticeOf(await issue(accounts, id, expires, name.trim()), showKey),
+    noticeOf(await issueFor((each) => issue(each, id, expires, name.trim())), showKey),
   );
-  addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) =>
-    noticeOf(await accounts.rotateKey(key, { overlapMs: Number(overlap || Number.NaN) }), showKey),
-  );
+  addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) => {
+    const overlapMs = Number(overlap || Number.NaN);
+    return noticeOf(await issueFor((each) => each.rotateKey(key, { overlapMs })), showKey);
+  });
   addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
   );

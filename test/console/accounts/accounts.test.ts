@@ -169,3 +169,31 @@ test("the last rejected requests of a key are shown, with the limit that was use
   now = NOON + 86_400_000;
   expect(await list(), "on the next day").not.toContain("Today&#39;s");
 });
+
+test.each([
+  [undefined, "live", "live"],
+  [undefined, "test", "test"],
+  [undefined, undefined, "test"],
+  ["live", "live", "live"],
+  ["live", undefined, "live"],
+  ["test", "live", undefined],
+  ["live", "test", undefined],
+] as const)(
+  "with the environment %s and a store of keys for %s, keys are issued and rotated for %s",
+  async (environment, recorded, expected) => {
+    console = await useSession({ environment });
+    const { accounts } = console.store;
+    if (recorded !== undefined) await accounts.recordEnvironment(recorded);
+    const key = { id: "acme.k123456789", hash: "1".repeat(64), createdAt: 0 };
+    await accounts.create({ id: "acme", plan: "free", keys: [key] });
+    for (const path of ["keys", `keys/${key.id}/rotate`]) {
+      const { status, text } = await post(`accounts/acme/${path}`, { overlap: "0" });
+      const [, issued] = /id="issued-key">so_(\w+?)_/.exec(text) ?? [];
+      expect([status, issued], path).toEqual([expected === undefined ? 422 : 200, expected]);
+      expect(text.includes("Start the console again without STORE_ORDERS_ENVIRONMENT.")).toBe(
+        issued === undefined,
+      );
+    }
+    expect(await accounts.recordEnvironment("test")).toBe(recorded ?? expected);
+  },
+);

@@ -117,6 +117,53 @@ describeInBrowser("the console in a browser", (browser) => {
     }
   });
 
+  test("a failure is visible in the dialog of its form, at its field or above the buttons, until the next attempt", async () => {
+    const { page, at, accounts, store } = await openFilled({ viewport: { width: 390, height: 500 } });
+    /** What is shown in the open dialog, where nothing covers it. */
+    const shown = async (selector: string, text: string) => {
+      const error = page.locator(`:popover-open ${selector}`);
+      await expect.poll(() => error.allInnerTexts()).toEqual([expect.stringContaining(text)]);
+      const { x, y } = (await error.boundingBox()) ?? expect.fail();
+      const top = `document.elementFromPoint(${x + 2}, ${y + 2})?.textContent`;
+      expect(await page.evaluate(top)).toContain(text);
+      await expectAccessible(page, text);
+    };
+    await page.click("[popovertarget=create]");
+    await page.fill("#create-account", "acme");
+    await page.click("button:text-is('Create account')");
+    await shown("#create-account-error", "An account with this identifier already exists.");
+    await page.goto(at("orders"));
+    await page.click("[popovertarget=place]");
+    await page.fill("#place-id", "1");
+    await page.click("button:text-is('Place order')");
+    await shown("#place-id-error", "Order 1 already exists with different content");
+
+    for (let count = 1; count < 20; count++) await accounts.issueKey("acme");
+    await page.goto(at("accounts/acme"));
+    await page.click("[popovertarget=keys-dialog]");
+    await page.click("button:text-is('Issue key')");
+    await shown("[role=alert]", "The account already has 20 active keys.");
+    // The page asks for itself meanwhile.
+    await sleep(2_000);
+    await page.route("**/keys", (route) => route.abort());
+    await page.click("button:text-is('Issue key')");
+    await shown("[role=alert]", "Outcome unknown. There was no answer.");
+    await page.unroute("**/keys");
+    const [key] = (await store.accounts.find("acme"))?.keys ?? [];
+    await accounts.revokeKey(key?.id ?? "");
+    await page.click("button:text-is('Issue key')");
+    await page.waitForSelector("#issued-key");
+    expect(await page.locator("main [role=alert]").count()).toBe(0);
+
+    await page.route("**/ship", (route) => route.abort());
+    await page.goto(at("orders/2"));
+    await page.click("[popovertarget^=ship]");
+    await page.click("button:text-is('Ship order')");
+    await sleep(2_000);
+    await shown("[role=alert]", "Outcome unknown. There was no answer.");
+    expect((await store.orders.find(2n))?.status).toBe("pending");
+  });
+
   test("the link leads in again, and neither the address, the back button nor the storage has its token", async () => {
     const { page, token, link, at } = await openFilled();
     expect(page.url()).toBe(at("accounts"));

@@ -51,11 +51,12 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   app.post("/accounts", async (c) => {
     const { fields } = c.get("view");
     const id = (fields["account"] ?? "").trim();
-    const create = async () =>
-      noticeOf(
-        await accounts.create(id, readPlanFields(fields, plans)),
-        `The account ${id} has been created. Issue its first key on its page.`,
-      );
+    const create = async (): Promise<Notice> => {
+      const created = await accounts.create(id, readPlanFields(fields, plans));
+      if (!created.ok) throw invalidInput("accountId", explainAccountError(created));
+      const message = `The account ${id} has been created. Issue its first key on its page.`;
+      return { kind: "success", message };
+    };
     const result = await submit("create", c.get("view"), create, FIELD_NAMES);
     return sendAccountsPage(c, dependencies, parseList(fields["list"]), result);
   });

@@ -126,6 +126,25 @@ function showFailure(title, ...message) {
   document.getElementById("result")?.replaceChildren(notice);
 }
 
+/**
+ * Repeats a failure of no field in the dialog of its form, which covers the result, until the form is sent again.
+ * @param {HTMLFormElement} form
+ */
+function repeatFailure(form) {
+  form.querySelector("[role=alert]")?.remove();
+  const failure = document.querySelector("#result .failure > p")?.cloneNode(true);
+  const isHidden =
+    form.closest(":popover-open") !== null && form.querySelector("[aria-invalid=true]") === null;
+  if (failure === undefined || !isHidden) return;
+  const alert = document.createElement("p");
+  alert.className = "error";
+  alert.role = "alert";
+  alert.append(...failure.childNodes);
+  form.querySelector(".actions")?.before(alert);
+  form.dataset["edited"] = "true";
+  alert.scrollIntoView({ block: "nearest" });
+}
+
 /** The problem that a page states instead of its content. @param {Document} page */
 const problemOf = (page) => page.querySelector("[data-problem]")?.textContent;
 
@@ -163,6 +182,7 @@ async function sendAll() {
   for (let next = queue[0]; next !== undefined; next = queue[0]) {
     changes++;
     await send(next);
+    repeatFailure(next.form);
     next.form.ariaBusy = null;
     queue.shift();
   }

@@ -1,6 +1,6 @@
 /** One order of the console: its page, its status, its events, and the form that places it. */
 import { html } from "hono/html";
-import { errorMessage } from "../../core/errors.ts";
+import { errorMessage, invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import type { OrderWithHistory } from "../../orders/history.ts";
 import { parseInt64 } from "../../orders/int64.ts";
@@ -177,10 +177,8 @@ const COMPLETE = [
 /** Places the order of a form. Rejects with every issue if a field is invalid. */
 export async function placeOrder(orders: Orders, view: View): Promise<Notice> {
   const result = await orders.place(readOrder(view.fields));
-  if (!result.ok) {
-    const message = `Order ${result.id} already exists with different content; it was not changed.`;
-    return { kind: "failure", message };
-  }
+  if (!result.ok)
+    throw invalidInput("id", `Order ${result.id} already exists with different content; it was not changed.`);
   const { id } = result.record;
   const link = html`<a href="${pathOf(view, "orders", `${id}`)}">Order ${id}</a>`;
   const message = result.created

@@ -20,6 +20,7 @@ test.each<[string, string, Record<string, string>, string, string]>([
     "perDay",
     "Give a whole",
   ],
+  ["accounts", "create-account", { account: "acme", plan: "free" }, "account", "An account with this"],
   ["accounts/acme/keys", "issue-expires", { expires: "2001-01-01" }, "expires", "Give a time in the future."],
   ["accounts/acme/keys", "issue-expires", { expires: "2030-02-31" }, "expires", "Give a date, such as"],
   ["accounts/acme/keys", "issue-expires", { expires: "soon" }, "expires", "Give a date, such as"],

@@ -130,14 +130,16 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
   const cause =
     day.remaining === 0
       ? " Today's limit is used up."
-      : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed since.";
+      : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.";
   const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
   const items = known.map(([id, { windowStart, count, bannedUntil }]) => {
-    const name = account.keys.find((key) => key.id === id)?.name;
+    const key = account.keys.find((each) => each.id === id);
+    const name = key?.name;
+    const state = key && keyStatusAt(key, banEndAt(account.rejections[id], now), now);
     const ban =
       bannedUntil === undefined
         ? ""
-        : html` The key was banned until <time>${formatInstant(bannedUntil)}</time>.`;
+        : html` The key ${state === "banned" ? "is" : "was"} banned until <time>${formatInstant(bannedUntil)}</time>.`;
     const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
     return html`<li>${timeOf(windowStart, now)}: ${formatCount(count)} requests of <a href="#key-${id}"><code>${id}</code></a>
       ${name === undefined ? "" : html`(${name})`} were beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${ban}</li>`;

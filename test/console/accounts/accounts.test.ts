@@ -157,7 +157,7 @@ test("the last rejected requests of a key are shown, with the limit that was use
   await admit(63, NOON);
   now = NOON + 3_600_000;
   expect(await list()).toContain(
-    "1 hour ago: 3 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:00:00 UTC. Today&#39;s limit is not used up, so it was the limit per minute",
+    "1 hour ago: 3 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:00:00 UTC. Today&#39;s limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.",
   );
   for (let minute = 1; minute < 16; minute++) await admit(60, NOON + minute * 60_000);
   await admit(65, NOON + 16 * 60_000);
@@ -167,6 +167,10 @@ test("the last rejected requests of a key are shown, with the limit that was use
   expect(await list()).toContain(
     "Today&#39;s limit is used up. The key was banned until 2026-11-20 12:31:00 UTC.",
   );
+  now = NOON + 30 * 60_000;
+  expect(await list()).toContain("The key is banned until 2026-11-20 12:31:00 UTC.");
+  await post(`accounts/acme/keys/${key.id}/revoke`);
+  expect(await list(), "a key that does not work anyway").toContain("The key was banned until");
   now = NOON + 86_400_000;
   expect(await list(), "on the next day").not.toContain("Today&#39;s");
 });

@@ -6,7 +6,14 @@ import { invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { submit } from "../form.ts";
-import type { ConsoleApp, ConsoleDependencies, Html, Notice, Section } from "../page.ts";
+import {
+  type ConsoleApp,
+  type ConsoleDependencies,
+  type Html,
+  type Notice,
+  pathOf,
+  type Section,
+} from "../page.ts";
 import { readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
@@ -54,7 +61,8 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
     const create = async (): Promise<Notice> => {
       const created = await accounts.create(id, readPlanFields(fields, plans));
       if (!created.ok) throw invalidInput("accountId", explainAccountError(created));
-      const message = `The account ${id} has been created. Issue its first key on its page.`;
+      const link = html`<a href="${pathOf(c.get("view"), "accounts", id)}">${id}</a>`;
+      const message = html`The account ${link} has been created. Issue its first key on its page.`;
       return { kind: "success", message };
     };
     const result = await submit("create", c.get("view"), create, FIELD_NAMES);

@@ -45,6 +45,8 @@ test("an account that is created on another page of the list is answered with th
     readTable(await console.post(path, { list: "after=shop-049,shop-099", ...fields }));
   const created = await post("accounts", { account: "shop-100a", plan: "free" });
   expect(created.rows.slice(0, 2)).toEqual(["shop-100", "shop-100a"]);
+  const [, href = ""] = /The account <a href="([^"]+)">shop-100a<\/a> has been/.exec(created.text) ?? [];
+  expect(await console.textOf(href)).toContain("<h1>shop-100a</h1>");
   expect((await post("accounts", { account: "new", plan: "free", list: "after=<b>,x" })).rows[0]).toBe("new");
 });
 

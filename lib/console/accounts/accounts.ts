@@ -1,10 +1,17 @@
 import { html } from "hono/html";
-import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
+import {
+  type Account,
+  type AccountFailure,
+  explainAccountError,
+  usedQuotasAt,
+} from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { formatDuration } from "../../core/text.ts";
+import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
-import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
+import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { submit } from "../form.ts";
 import {
   type ConsoleApp,
@@ -104,9 +111,12 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
   );
-  addChange("keys/:key/unban", "unban", async (_id, _fields, key) =>
-    noticeOf(await accounts.unbanKey(key), html`The ban of <code>${key}</code> has been lifted.`),
-  );
+  addChange("keys/:key/unban", "unban", async (id, _fields, key) => {
+    const result = await accounts.unbanKey(key);
+    const account = await store.accounts.find(id);
+    const left = account === undefined ? "" : explainUsedUp(account, clock(), knownPlans);
+    return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}`);
+  });
 }
 
 function issue(accounts: Accounts<string>, id: string, expires: string, name: string): Promise<KeyResult> {
@@ -116,6 +126,16 @@ function issue(accounts: Accounts<string>, id: string, expires: string, name: st
   // `Date` would take the 31st of February for a day in March.
   if (!isDateTime(start)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
   return accounts.issueKey(id, { ...named, expiresAt: Date.parse(start) });
+}
+
+/** Says which limit still rejects the requests of an account, if one does; the longer one of two. */
+function explainUsedUp(account: Account, now: Instant, plans: PlanTable): string {
+  if (limitsOf(account, plans) === undefined) return "";
+  const { minute, day } = usedQuotasAt(account, now, plans);
+  const [name, { remaining, resetsAt }] =
+    day.remaining === 0 ? (["day", day] as const) : (["minute", minute] as const);
+  if (remaining > 0) return "";
+  return ` The limit per ${name} is used up, so requests are rejected until it resets in ${formatDuration(resetsAt - now)}.`;
 }
 
 function noticeOf<R extends { readonly ok: true }>(

@@ -202,3 +202,30 @@ test.each([
     expect(await accounts.recordEnvironment("test")).toBe(recorded ?? expected);
   },
 );
+
+test.each<[string, number, number, string]>([
+  ["no limit", 60, 0, "has been lifted.</p>"],
+  [
+    "the minute",
+    0,
+    81,
+    "has been lifted. The limit per minute is used up, so requests are rejected until it resets in 30 s.",
+  ],
+  [
+    "the day",
+    1_000,
+    81,
+    "has been lifted. The limit per day is used up, so requests are rejected until it resets in 11 h 59 min.",
+  ],
+])("after a ban was lifted, the page says that %s is used up", async (_limit, before, now, message) => {
+  const NOON = Date.UTC(2026, 10, 20, 12);
+  console = await useSession({ clock: () => NOON + 30_000 });
+  const key = { id: "acme.k123456789", hash: "1".repeat(64), createdAt: 0 };
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [key] });
+  const admit = (at: number) => console.store.accounts.admit({ accountId: "acme", hash: key.hash }, at);
+  for (let request = 0; request < before; request++)
+    await admit(NOON - Math.ceil((before - request) / 60) * 60_000);
+  for (let request = 0; request < now; request++) await admit(NOON);
+  const { text } = await post(`accounts/acme/keys/${key.id}/unban`);
+  expect(text.replace(/<\/?code>/g, "")).toContain(`The ban of acme.k123456789 ${message}`);
+});

@@ -105,7 +105,7 @@ export class EventHead implements RequestHead {
     return this.fields.get(name.toLowerCase()) ?? null;
   }
 
-  get body(): ReadableStream<Uint8Array> | null {
+  get body(): AsyncIterable<Uint8Array> | null {
     return this.#content && ReadableStream.from([this.#content]);
   }
 

@@ -22,7 +22,8 @@ export async function openStore(address: StoreAddress): Promise<Store> {
   }
   if (address.kind === "postgres") {
     const { createPostgresStore } = await import("../../lib/stores/postgres/index.ts");
-    return createPostgresStore(address);
+    const { kind: _kind, ...options } = address;
+    return createPostgresStore(options);
   }
   const { createDynamodbStore } = await import("../../lib/stores/dynamodb/index.ts");
   const { clientFor } = await import("./dynamodb/emulator.ts");

@@ -23,6 +23,7 @@ export const LONG_TESTS = [
   "test/infra/functions/cold-start.test.ts",
   "test/infra/functions/disconnect.test.ts",
   "test/infra/functions/entry.test.ts",
+  "test/infra/functions/existing-shop.test.ts",
   "test/infra/settings-changed.test.ts",
   "test/infra/tables-kept.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",

@@ -147,8 +147,6 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   /** Rejects a request from memory, unless the store has to know of it first. */
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection, failed } = entry;
-    // Where rejections are only reported, this would admit the request.
-    if (policy.maxRejections === Infinity) return undefined;
     if (!isFresh(entry, at) || failed.length > 0) return undefined;
     if (entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy)) return undefined;
     if (rejection.code === "rate_limit_exceeded") {
@@ -257,7 +255,9 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     async admit(key, at, policy = DEFAULT_BAN_POLICY, operation) {
       for (;;) {
         const entry = rejected.size > 0 ? rejected.get(key.hash) : undefined;
-        if (entry === undefined) return query(key, at, policy, operation);
+        // Where rejections are only reported, one from memory would admit the request, and none waits for another.
+        if (entry === undefined || policy.maxRejections === Infinity)
+          return query(key, at, policy, operation);
         // When the store has to decide, only one request queries it. The others wait for it.
         const busy = entry.reporting ?? entry.deciding;
         if (busy !== undefined) {

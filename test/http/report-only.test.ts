@@ -68,3 +68,24 @@ test("a valid key of an address whose guesses are used up is served", async () =
   for (let call = 0; call < 70; call++) await send("GET", ORDERS, { authorization: `Bearer guess-${call}` });
   expect((await send("GET", ORDERS, { authorization: "Bearer sk_live_1" })).status).toBe(200);
 });
+
+test("requests beyond the limit do not wait for each other", async () => {
+  const { store } = await createHandlerFixture();
+  const { admit } = store.accounts;
+  let [running, most] = [0, 0];
+  const slow: typeof admit = async (...args) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    running--;
+    return admit(...args);
+  };
+  const { send } = await createHandlerFixture({
+    store: { ...store, accounts: { ...store.accounts, admit: slow } },
+    enforce: false,
+  });
+  for (let call = 0; call < 4; call++)
+    await Promise.all(Array.from({ length: 20 }, () => send("GET", ORDERS)));
+  most = 0;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send("GET", ORDERS)));
+  expect([answers.every(({ status }) => status === 200), most]).toEqual([true, 20]);
+});

@@ -100,9 +100,7 @@ describe("settings", () => {
       table("lib/http/README.md", header, "meaning").rows.map(([name]) => name);
     expect(membersOf("HandlerOptions")).toContain("store");
     expect(listed("option").toSorted()).toEqual(membersOf("HandlerOptions").toSorted());
-    // Only servers set this one.
-    const context = membersOf("RequestContext").filter((name) => name !== "requestError");
-    expect(listed("field").toSorted()).toEqual(context.toSorted());
+    expect(listed("field").toSorted()).toEqual(membersOf("RequestContext").toSorted());
   });
 
   test("every connection limit is listed with its default", () => {

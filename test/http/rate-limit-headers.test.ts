@@ -47,7 +47,7 @@ const LIST = {
 } as const;
 
 /** Three of these exceed the limit. */
-const FLOOD = { ...LIST, times: 30 };
+const FLOOD = { ...LIST, times: 30 } as const;
 
 /** One request for each other status, because random sequences may miss one. */
 const EACH_STATUS = [

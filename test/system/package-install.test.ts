@@ -6,6 +6,7 @@ import { codeBlocks, DOCUMENTS, document, table } from "../documents/markdown.ts
 import { cloud } from "../infra/harness/cloud.ts";
 import { run as runPulumi } from "../infra/harness/program.ts";
 import { homeOfPackages } from "../support/install-packages.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
 import { install, newFolder, ROOT, readJson, runProgram, runSuccessfully } from "./installed.ts";
 
 let home = "";
@@ -124,6 +125,10 @@ describe("the functions", () => {
       expect(Object.keys(bundled)).toContain("events.mjs");
       expect(JSON.parse(bundled["entry.mjs.map"]).sources).toContain("lib/http/handler.js");
       expect(JSON.stringify(Object.values(bundled).map((text) => String(text)))).not.toContain("/yarn");
+
+      const command = ["store-orders", "health", "--port", String(await freeTcpPort())];
+      const health = await runProgram(folder, process.execPath, [yarn, ...command], env);
+      expect(health).toMatchObject({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
     },
   );
 });

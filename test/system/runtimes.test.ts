@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { freeTcpPort } from "../support/postgres/server.ts";
 import { install, newFolder, ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { startProgram } from "./program-process.ts";
 
 let folder = "";
 /** By the name of the runtime: the program and the arguments before a script. */
@@ -60,7 +62,7 @@ describe.each([
   });
 
   const bin = "node_modules/store-orders/dist/cli/bin.js";
-  if (command)
+  if (command) {
     test("runs the command line on a database that it has written", async () => {
       const database = join(folder, `${runtime} command.db`);
       const [program = "", ...before] = programs.get(runtime) ?? [];
@@ -70,7 +72,18 @@ describe.each([
       await commandLine("keys", "issue", "--account", "shop");
       expect(await commandLine("accounts", "list", "--json")).toContain(`"shop"`);
     });
-  else if (runtime.startsWith("Node"))
+
+    test("asks its own server with `health`, which fails once that has ended", async () => {
+      const [program = "", ...before] = programs.get(runtime) ?? [];
+      const args = [...before, bin, "serve", "--database", join(folder, `${runtime} health.db`)];
+      const env = { PORT: String(await freeTcpPort()) };
+      const health = () => runProgram(folder, program, [...before, bin, "health", "--json"], env);
+      const { stop } = await startProgram(program, args, { cwd: folder, ready: /\/v1/, env });
+      expect(await health()).toMatchObject({ code: 0, stdout: expect.stringContaining('"status":200') });
+      stop();
+      await expect.poll(async () => (await health()).code, { timeout: 20_000 }).toBe(1);
+    });
+  } else if (runtime.startsWith("Node"))
     test("says in one line that the command line needs a newer Node", async () => {
       const { code, stdout, stderr } = await run(bin, "--help");
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -316,11 +316,11 @@ const MISTAKES: readonly Mistake[] = [
     /^(when cancels and|when instances cancel|of concurrent requests)/,
     readThenWrite,
   ),
-  wrongOrders("a list without a page", [/^the list of/, /at least one page/], () => ({ async *list() {} })),
+  wrongOrders("a list without a page", [/^lists of 0,/, /at least one page/], () => ({ async *list() {} })),
   wrongOrders(
     "a list that loses a record between two pages",
     [
-      /^lists of 1,/,
+      /^lists of 0,/,
       /the list of 501 orders has 501 orders: expected \{"id":1500.* at place 501, found its end/,
     ],
     (orders) => relisted(orders, (records) => records.toSpliced(500, 1)),
@@ -332,10 +332,10 @@ const MISTAKES: readonly Mistake[] = [
   ),
   wrongOrders(
     "a list in the wrong order",
-    [/^(lists of 1,|a list with)/, /expected \{"id":0.*\} at place 1, found/],
+    [/^(lists of 0,|a list with)/, /expected \{"id":0.*\} at place 1, found/],
     (orders) => relisted(orders, (records) => records.toReversed()),
   ),
-  wrongOrders("a last page that is not marked", [/^(lists of 1,|the list of)/, /as the last/], (orders) => ({
+  wrongOrders("a last page that is not marked", [/^lists of 0,/, /as the last/], (orders) => ({
     async *list() {
       for await (const { json } of orders.list()) yield { json, last: false };
     },
@@ -429,14 +429,14 @@ const MISTAKES: readonly Mistake[] = [
       return { ok: true, account };
     },
   })),
-  wrongAccounts("accounts in descending order", /^accounts are listed/, (accounts) => ({
+  wrongAccounts("accounts in descending order", /^a list has/, (accounts) => ({
     async *list() {
       const all = [];
       for await (const account of accounts.list()) all.push(account);
       yield* all.reverse();
     },
   })),
-  wrongAccounts("accounts that are listed from the start", /^a list of/, (accounts) => ({
+  wrongAccounts("accounts that are listed from the start", /^a list has/, (accounts) => ({
     list: (_after, limit) => accounts.list("", limit),
   })),
   wrongAccounts("an update that merges with the settings from before", /^an update replaces/, (accounts) => ({

@@ -9,7 +9,7 @@ import {
 } from "../../accounts/account.ts";
 import { isInvalidInput } from "../../core/errors.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
-import { collect, type UnboundedCase } from "./contract-case.ts";
+import { collect, defineCases } from "./contract-case.ts";
 import { outcomeName } from "./fixture.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -21,348 +21,302 @@ const apiKey = (name: string | number): ApiKey => ({
 });
 
 /** The guarantees of `AccountStore` for operators. */
-export const accountCases: readonly UnboundedCase[] = [
-  {
-    name: "the first environment that is recorded stays, whoever records another one at the same time, and is no account",
-    async check({ accounts }) {
-      const recorded = await Promise.all(
-        Array.from({ length: 8 }, (_, index) =>
-          accounts.recordEnvironment(index % 2 === 0 ? "live" : "test"),
-        ),
-      );
-      assert.equal(new Set(recorded).size, 1);
-      assert.ok(recorded[0] === "live" || recorded[0] === "test", `the environment is ${recorded[0]}`);
-      for (const environment of ["test", "live"] as const)
-        assert.equal(await accounts.recordEnvironment(environment), recorded[0]);
-      assert.deepEqual(await collect(accounts.list()), []);
-    },
-  },
-  {
-    name: "a created account is found unchanged, without usage and without rejections",
-    async check({ accounts }) {
-      const created: AccountSettings[] = [
-        account,
-        {
-          id: "big-1",
-          plan: "enterprise",
-          customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
-          keys: [
-            { ...apiKey("a"), name: "ünit 7", expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
-            apiKey("b"),
-          ],
-        },
-      ];
-      for (const settings of created) {
-        assert.deepEqual(await accounts.create(settings), { ok: true, account: settings });
-      }
-      for (const settings of created) {
-        assert.deepEqual(await accounts.find(settings.id), { ...settings, usage: NO_USAGE, rejections: {} });
-      }
-      assert.equal(await accounts.find("nobody"), undefined);
-    },
-  },
-  {
-    name: "an identifier that no account can have names none, also if it looks like what the store keeps beside one",
-    async check({ accounts }) {
-      const key = apiKey("a");
-      await accounts.create({ ...account, keys: [key] });
-      await accounts.recordEnvironment("live");
-      const missing = { ok: false, code: "account_not_found" };
-      for (const id of ["acme/keys", "/settings", "acme/", "ACME", ""]) {
-        assert.equal(await accounts.find(id), undefined, id);
-        assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), missing, id);
-        assert.deepEqual(await accounts.resetUsage(id), missing, id);
-        await accounts.unban(id, key.id);
-      }
-      assert.deepEqual((await accounts.find("acme"))?.keys, [key]);
-    },
-  },
-  {
-    name: "creating an account with a taken identifier fails and leaves the existing account unchanged",
-    async check({ accounts }) {
-      await accounts.create(account);
-      const second = await accounts.create({ ...account, plan: "pro" });
-      assert.deepEqual(second, { ok: false, code: "account_exists" });
-      assert.equal((await accounts.find("acme"))?.plan, "free");
-    },
-  },
-  {
-    name: "accounts are listed with their keys, ascending by identifier",
-    async check({ accounts }) {
-      const ids = ["0", "a", "a-b", "b", "b1"];
-      for (const id of ids.toReversed())
-        await accounts.create({ ...account, id, keys: [{ ...apiKey(id), id: `${id}.1` }] });
-      const all = await collect(accounts.list());
-      assert.deepEqual(
-        all.map(({ id, keys }) => [id, keys[0]?.id]),
-        ids.map((id) => [id, `${id}.1`]),
-      );
-    },
-  },
-  {
-    name: "a list of accounts begins beyond the given identifier and ends at the limit",
-    async check({ accounts }) {
-      const ids = Array.from({ length: 30 }, (_, index) => `a-${`${index * 2}`.padStart(2, "0")}`);
-      for (const id of ids.toReversed()) await accounts.create({ ...account, id });
-      const listed = async (after?: string, limit?: number) =>
-        (await collect(accounts.list(after, limit))).map(({ id }) => id);
-      assert.deepEqual(await listed("a-06"), ids.slice(4));
-      assert.deepEqual(await listed("a-05", 3), ["a-06", "a-08", "a-10"]);
-      assert.deepEqual(await listed(undefined, 2), ids.slice(0, 2));
-      assert.deepEqual(await listed("a", 1_000), ids);
-      assert.deepEqual(await listed("a-58"), []);
-      assert.deepEqual(await listed("b"), []);
-      for (let after: string | undefined, seen = 0; seen < ids.length; seen += 7) {
-        const page = await listed(after, 7);
-        assert.deepEqual(page, ids.slice(seen, seen + 7));
-        after = page.at(-1);
-      }
-    },
-  },
-  {
-    name: "an update replaces the settings, and a failed update or a missing account changes nothing",
-    async check({ accounts }) {
-      await accounts.create(account);
-      const enterprise = {
-        ...account,
+export const accountCases = defineCases({ of: "accounts" }, (test) => {
+  test("the first environment that is recorded stays, whoever records another one at the same time, and is no account", async (accounts) => {
+    const recorded = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
+    );
+    assert.equal(new Set(recorded).size, 1);
+    assert.ok(recorded[0] === "live" || recorded[0] === "test", `the environment is ${recorded[0]}`);
+    for (const environment of ["test", "live"] as const)
+      assert.equal(await accounts.recordEnvironment(environment), recorded[0]);
+    assert.deepEqual(await collect(accounts.list()), []);
+  });
+
+  test("a created account is found unchanged, without usage and without rejections", async (accounts) => {
+    const created: AccountSettings[] = [
+      account,
+      {
+        id: "big-1",
         plan: "enterprise",
-        customLimits: { perMinute: 5, perDay: 6 },
-      } as const;
-      const updated = await accounts.update("acme", () => ({ ok: true, account: enterprise }));
-      assert.deepEqual(updated, { ok: true, account: enterprise });
-      const failure = { ok: false, code: "too_many_keys" } as const;
-      assert.deepEqual(await accounts.update("acme", () => failure), failure);
-      const unchanged = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([unchanged.plan, unchanged.customLimits], ["enterprise", { perMinute: 5, perDay: 6 }]);
-      await accounts.update("acme", () => ({ ok: true, account: { ...account, plan: "pro" } }));
-      const { plan, customLimits } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([plan, customLimits], ["pro", undefined]);
-      const missing = await accounts.update("nobody", (current) => ({ ok: true, account: current }));
-      assert.deepEqual(missing, { ok: false, code: "account_not_found" });
-    },
-  },
-  {
-    name: "a key that an update leaves out is gone, and one with its hash that is added later begins anew",
-    async check({ accounts }) {
-      const [kept, dropped] = [apiKey(1), apiKey(2)];
-      await accounts.create({ ...account, keys: [kept, dropped] });
-      const key = { accountId: "acme", hash: dropped.hash };
-      await accounts.admit(key, AT);
-      await accounts.recordRejections(key, 3, AT);
-      const save = (keys: readonly ApiKey[]) =>
-        accounts.update("acme", (current) => ({ ok: true, account: { ...current, keys } }));
-      await save([kept]);
-      assert.deepEqual((await accounts.find("acme"))?.keys, [kept]);
-      assert.equal(outcomeName(await accounts.admit(key, AT)), "unknown_key");
-      await save([kept, dropped]);
-      const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
-      assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
-    },
-  },
-  {
-    name: "a key with the hash of another account's is an error that changes nothing, or is one of each account",
-    async check({ accounts }) {
-      const [first, second] = [apiKey(1), apiKey(2)];
-      const other = { ...account, id: "other" };
-      const copy = { ...first, id: "other.1" };
-      await accounts.create({ ...account, keys: [first] });
-      await accounts.create({ ...other, keys: [{ ...second, id: "other.2" }] });
-      const before = await accounts.find("other");
-      const changed = { ...other, plan: "pro", keys: [copy] };
-      const calls = [
-        { id: "third", save: () => accounts.create({ ...changed, id: "third" }), kept: undefined },
-        {
-          id: "other",
-          save: () => accounts.update("other", () => ({ ok: true, account: changed })),
-          kept: before,
-        },
-      ];
-      for (const { id, save, kept } of calls) {
-        const problem = await save().then(
-          ({ ok }) => assert.equal(ok, true),
-          (error: unknown) => error,
-        );
-        if (problem === undefined) assert.deepEqual((await accounts.find(id))?.keys, [copy]);
-        else {
-          assert.ok(isInvalidInput(problem), `InvalidInputError instead of ${problem}`);
-          assert.deepEqual(await accounts.find(id), kept, "nothing has changed");
-        }
-        assert.equal(
-          outcomeName(await accounts.admit({ accountId: "acme", hash: first.hash }, AT)),
-          "admitted",
-        );
+        customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
+        keys: [
+          { ...apiKey("a"), name: "ünit 7", expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
+          apiKey("b"),
+        ],
+      },
+    ];
+    for (const settings of created) {
+      assert.deepEqual(await accounts.create(settings), { ok: true, account: settings });
+    }
+    for (const settings of created) {
+      assert.deepEqual(await accounts.find(settings.id), { ...settings, usage: NO_USAGE, rejections: {} });
+    }
+    assert.equal(await accounts.find("nobody"), undefined);
+  });
+
+  test("an identifier that no account can have names none, also if it looks like what the store keeps beside one", async (accounts) => {
+    const key = apiKey("a");
+    await accounts.create({ ...account, keys: [key] });
+    await accounts.recordEnvironment("live");
+    const missing = { ok: false, code: "account_not_found" };
+    for (const id of ["acme/keys", "/settings", "acme/", "ACME", ""]) {
+      assert.equal(await accounts.find(id), undefined, id);
+      assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), missing, id);
+      assert.deepEqual(await accounts.resetUsage(id), missing, id);
+      await accounts.unban(id, key.id);
+    }
+    assert.deepEqual((await accounts.find("acme"))?.keys, [key]);
+  });
+
+  test("creating an account with a taken identifier fails and leaves the existing account unchanged", async (accounts) => {
+    await accounts.create(account);
+    const second = await accounts.create({ ...account, plan: "pro" });
+    assert.deepEqual(second, { ok: false, code: "account_exists" });
+    assert.equal((await accounts.find("acme"))?.plan, "free");
+  });
+
+  test("a list has accounts with their keys, ascending beyond a given identifier, up to a limit", async (accounts) => {
+    const numbered = Array.from({ length: 30 }, (_, index) => `a-${`${index * 2}`.padStart(2, "0")}`);
+    const ids = ["0", "a", ...numbered, "a0", "b"];
+    for (const id of ids.toReversed())
+      await accounts.create({ ...account, id, keys: [{ ...apiKey(id), id: `${id}.1` }] });
+    const listed = async (after?: string, limit?: number) => {
+      const all = await collect(accounts.list(after, limit));
+      for (const { id, keys } of all) assert.equal(keys[0]?.id, `${id}.1`);
+      return all.map(({ id }) => id);
+    };
+    assert.deepEqual(await listed(), ids);
+    assert.deepEqual(await listed("a-06"), ids.slice(6));
+    assert.deepEqual(await listed("a-05", 3), ["a-06", "a-08", "a-10"]);
+    assert.deepEqual(await listed(undefined, 2), ids.slice(0, 2));
+    assert.deepEqual(await listed("a", 1_000), ids.slice(2));
+    for (const beyond of ["b", "c"]) assert.deepEqual(await listed(beyond), []);
+    for (let after: string | undefined, seen = 0; seen < ids.length; seen += 7) {
+      const page = await listed(after, 7);
+      assert.deepEqual(page, ids.slice(seen, seen + 7));
+      after = page.at(-1);
+    }
+  });
+
+  test("an update replaces the settings, and a failed update or a missing account changes nothing", async (accounts) => {
+    await accounts.create(account);
+    const enterprise = {
+      ...account,
+      plan: "enterprise",
+      customLimits: { perMinute: 5, perDay: 6 },
+    } as const;
+    const updated = await accounts.update("acme", () => ({ ok: true, account: enterprise }));
+    assert.deepEqual(updated, { ok: true, account: enterprise });
+    const failure = { ok: false, code: "too_many_keys" } as const;
+    assert.deepEqual(await accounts.update("acme", () => failure), failure);
+    const unchanged = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([unchanged.plan, unchanged.customLimits], ["enterprise", { perMinute: 5, perDay: 6 }]);
+    await accounts.update("acme", () => ({ ok: true, account: { ...account, plan: "pro" } }));
+    const { plan, customLimits } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([plan, customLimits], ["pro", undefined]);
+    const missing = await accounts.update("nobody", (current) => ({ ok: true, account: current }));
+    assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+  });
+
+  test("a key that an update leaves out is gone, and one with its hash that is added later begins anew", async (accounts) => {
+    const [kept, dropped] = [apiKey(1), apiKey(2)];
+    await accounts.create({ ...account, keys: [kept, dropped] });
+    const key = { accountId: "acme", hash: dropped.hash };
+    await accounts.admit(key, AT);
+    await accounts.recordRejections(key, 3, AT);
+    const save = (keys: readonly ApiKey[]) =>
+      accounts.update("acme", (current) => ({ ok: true, account: { ...current, keys } }));
+    await save([kept]);
+    assert.deepEqual((await accounts.find("acme"))?.keys, [kept]);
+    assert.equal(outcomeName(await accounts.admit(key, AT)), "unknown_key");
+    await save([kept, dropped]);
+    const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
+    assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
+  });
+
+  test("a key with the hash of another account's is an error that changes nothing, or is one of each account", async (accounts) => {
+    const [first, second] = [apiKey(1), apiKey(2)];
+    const other = { ...account, id: "other" };
+    const copy = { ...first, id: "other.1" };
+    await accounts.create({ ...account, keys: [first] });
+    await accounts.create({ ...other, keys: [{ ...second, id: "other.2" }] });
+    const before = await accounts.find("other");
+    const changed = { ...other, plan: "pro", keys: [copy] };
+    const calls = [
+      { id: "third", save: () => accounts.create({ ...changed, id: "third" }), kept: undefined },
+      {
+        id: "other",
+        save: () => accounts.update("other", () => ({ ok: true, account: changed })),
+        kept: before,
+      },
+    ];
+    for (const { id, save, kept } of calls) {
+      const problem = await save().then(
+        ({ ok }) => assert.equal(ok, true),
+        (error: unknown) => error,
+      );
+      if (problem === undefined) assert.deepEqual((await accounts.find(id))?.keys, [copy]);
+      else {
+        assert.ok(isInvalidInput(problem), `InvalidInputError instead of ${problem}`);
+        assert.deepEqual(await accounts.find(id), kept, "nothing has changed");
       }
-    },
-  },
-  {
-    name: "an account can have no key, one, or as many as are permitted, and be updated from each of them to any other",
-    async check({ accounts }) {
-      const keys = Array.from({ length: MAX_ACTIVE_KEYS }, (_, index) => apiKey(index + 1));
-      await accounts.create(account);
-      for (const count of [0, 1, MAX_ACTIVE_KEYS, 1, 0, MAX_ACTIVE_KEYS, 0]) {
-        const kept = keys.slice(0, count);
-        const updated = await accounts.update("acme", (found) => ({
-          ok: true,
-          account: { ...found, keys: kept },
-        }));
-        assert.ok(updated.ok);
-        assert.deepEqual((await accounts.find("acme"))?.keys, kept);
-        for (const { id, hash } of [apiKey(1), apiKey(MAX_ACTIVE_KEYS)]) {
-          const outcome = outcomeName(await accounts.admit({ accountId: "acme", hash }, AT));
-          const isKept = kept.some((key) => key.id === id);
-          assert.equal(outcome, isKept ? "admitted" : "unknown_key", `${id} of ${count} keys`);
-        }
+      assert.equal(
+        outcomeName(await accounts.admit({ accountId: "acme", hash: first.hash }, AT)),
+        "admitted",
+      );
+    }
+  });
+
+  test("an account can have no key, one, or as many as are permitted, and be updated from each of them to any other", async (accounts) => {
+    const keys = Array.from({ length: MAX_ACTIVE_KEYS }, (_, index) => apiKey(index + 1));
+    await accounts.create(account);
+    for (const count of [0, 1, MAX_ACTIVE_KEYS, 1, 0, MAX_ACTIVE_KEYS, 0]) {
+      const kept = keys.slice(0, count);
+      const updated = await accounts.update("acme", (found) => ({
+        ok: true,
+        account: { ...found, keys: kept },
+      }));
+      assert.ok(updated.ok);
+      assert.deepEqual((await accounts.find("acme"))?.keys, kept);
+      for (const { id, hash } of [apiKey(1), apiKey(MAX_ACTIVE_KEYS)]) {
+        const outcome = outcomeName(await accounts.admit({ accountId: "acme", hash }, AT));
+        const isKept = kept.some((key) => key.id === id);
+        assert.equal(outcome, isKept ? "admitted" : "unknown_key", `${id} of ${count} keys`);
       }
-    },
-  },
-  {
-    name: "an updater that throws changes nothing and leaves the store usable",
-    async check({ accounts }) {
-      await accounts.create(account);
-      const throwing = accounts.update("acme", () => {
-        throw new RangeError("expected by the test");
-      });
-      const [thrown, concurrent] = await Promise.allSettled([
-        throwing,
-        accounts.update("acme", (current) => addKey(current, apiKey(2), AT)),
-      ]);
-      assert.ok(
-        thrown.status === "rejected" && thrown.reason instanceof RangeError,
-        "the error is passed on",
-      );
-      assert.equal(concurrent.status, "fulfilled", "an update at the same time succeeds");
-      const updated = await accounts.update("acme", (current) => addKey(current, apiKey(1), AT));
-      assert.equal(updated.ok, true);
-      assert.deepEqual((await accounts.find("acme"))?.keys, [apiKey(2), apiKey(1)]);
-    },
-  },
-  {
-    name: "keys added concurrently are all kept, up to 20 active keys",
-    async check({ accounts }) {
-      await accounts.create(account);
-      const results = await Promise.all(
-        Array.from({ length: 25 }, (_, index) =>
-          accounts.update("acme", (current) => addKey(current, apiKey(index), AT)),
-        ),
-      );
-      assert.equal(results.filter(({ ok }) => !ok).length, 5);
-      assert.equal((await accounts.find("acme"))?.keys.length, 20);
-    },
-  },
-  {
-    name: "a rotated key has its successor, and of concurrent rotations exactly one succeeds",
-    async check({ accounts }) {
-      await accounts.create({ ...account, keys: [apiKey("old")] });
-      const results = await Promise.all(
-        Array.from({ length: 5 }, (_, index) =>
-          accounts.update("acme", (current) => rotateKey(current, "acme.old", apiKey(index), 1_000, AT)),
-        ),
-      );
-      const [old, successor, ...others] = (await accounts.find("acme"))?.keys ?? [];
-      assert.deepEqual(others, []);
-      assert.deepEqual(old, { ...apiKey("old"), expiresAt: AT + 1_000, successorId: successor?.id });
-      const failure = { ok: false, code: "key_already_rotated", successorId: successor?.id };
-      const failures = results.filter((result) => !result.ok);
-      assert.deepEqual(failures, [failure, failure, failure, failure]);
-    },
-  },
-  {
-    name: "an update leaves counters, rejections and bans unchanged",
-    async check({ accounts }) {
-      const [first, second] = [apiKey(1), apiKey(2)];
-      await accounts.create({ ...account, keys: [first, second] });
-      const key = { accountId: "acme", hash: first.hash };
-      for (let call = 0; call < 63; call++) await accounts.admit(key, AT);
-      const before = await accounts.find("acme");
-      assert.equal(before?.usage.minute.count, 60);
-      assert.equal(before.rejections[first.id]?.count, 3);
-      await accounts.update("acme", (current) => revokeKey(current, second.id, AT));
-      const after = await accounts.find("acme");
-      assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
-    },
-  },
-  {
-    name: "the last use of a key, if the store keeps it, is the minute of its last admitted request",
-    async check({ accounts }) {
-      const [first, second] = [apiKey(1), apiKey(2)];
-      await accounts.create({ ...account, keys: [first, second] });
-      const key = { accountId: "acme", hash: first.hash };
-      const lastUses = async () => (await accounts.find("acme"))?.lastUses;
-      await accounts.admit(key, AT + 1_000);
-      if ((await lastUses()) === undefined) return;
-      assert.deepEqual(await lastUses(), { [first.id]: AT });
-      for (let call = 0; call < 63; call++) await accounts.admit(key, AT + 61_000);
-      await accounts.admit(key, AT + 121_000);
-      await accounts.admit({ ...key, hash: second.hash }, AT + 121_000);
-      await accounts.update("acme", (found) => revokeKey(found, second.id, AT + 122_000));
-      await accounts.admit({ ...key, hash: second.hash }, AT + 181_000);
-      await accounts.recordRejections(key, 1, AT + 121_000);
-      const minute = AT + 120_000;
-      assert.deepEqual(await lastUses(), { [first.id]: minute, [second.id]: minute });
-      for (let call = 0; call < 9; call++) await accounts.admit(key, AT + 241_000 - 60_000 * call);
-      assert.deepEqual((await collect(accounts.list()))[0]?.lastUses, await lastUses());
-    },
-  },
-  {
-    name: "a deleted account and its keys are gone, others stay, and one that is created again begins anew",
-    async check({ accounts }) {
-      const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
-      await accounts.create({ ...account, keys: [first] });
-      await accounts.create({ ...account, id: "other", keys: [second] });
-      const admit = (accountId: string, { hash }: ApiKey) => accounts.admit({ accountId, hash }, AT);
-      for (let call = 0; call < 62; call++) await admit("acme", first);
-      const deleted = await accounts.delete("acme");
-      assert.deepEqual(deleted.ok && [deleted.account.id, deleted.account.keys], ["acme", [first]]);
-      assert.equal((await admit("acme", first)).ok, false);
-      assert.equal((await admit("other", second)).ok, true);
-      await accounts.recordRejections({ accountId: "acme", hash: first.hash }, 1, AT);
-      await accounts.unban("acme", first.id);
-      assert.equal(await accounts.find("acme"), undefined);
-      assert.deepEqual(
-        (await collect(accounts.list())).map(({ id }) => id),
-        ["other"],
-      );
-      const missing = { ok: false, code: "account_not_found" };
-      assert.deepEqual(await accounts.delete("acme"), missing);
-      assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), missing);
-      for (const id of ["other/keys", "/settings", ""])
-        assert.deepEqual(await accounts.delete(id), missing, id);
+    }
+  });
 
-      const again = { ...account, plan: "pro", keys: [apiKey(3)] };
-      await accounts.create(again);
-      assert.deepEqual(await accounts.find("acme"), { ...again, usage: NO_USAGE, rejections: {} });
-      assert.equal((await admit("acme", first)).ok, false, "a key of the deleted account is unknown");
-      assert.equal((await admit("acme", apiKey(3))).ok, true);
-      assert.equal((await accounts.update("acme", (found) => addKey(found, apiKey(4), AT))).ok, true);
-      assert.equal((await admit("acme", apiKey(4))).ok, true);
-    },
-  },
-  {
-    name: "a reset sets the counters of both windows to zero, and leaves keys, rejections and other accounts unchanged",
-    async check({ accounts }) {
-      const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
-      await accounts.create({ ...account, keys: [first] });
-      await accounts.create({ ...account, id: "other", keys: [second] });
-      const admit = () => accounts.admit({ accountId: "acme", hash: first.hash }, AT);
-      for (let call = 0; call < 63; call++) await admit();
-      await accounts.admit({ accountId: "other", hash: second.hash }, AT);
-      const before = (await accounts.find("acme")) ?? assert.fail();
-      const other = await accounts.find("other");
+  test("an updater that throws changes nothing and leaves the store usable", async (accounts) => {
+    await accounts.create(account);
+    const throwing = accounts.update("acme", () => {
+      throw new RangeError("expected by the test");
+    });
+    const [thrown, concurrent] = await Promise.allSettled([
+      throwing,
+      accounts.update("acme", (current) => addKey(current, apiKey(2), AT)),
+    ]);
+    assert.ok(thrown.status === "rejected" && thrown.reason instanceof RangeError, "the error is passed on");
+    assert.equal(concurrent.status, "fulfilled", "an update at the same time succeeds");
+    const updated = await accounts.update("acme", (current) => addKey(current, apiKey(1), AT));
+    assert.equal(updated.ok, true);
+    assert.deepEqual((await accounts.find("acme"))?.keys, [apiKey(2), apiKey(1)]);
+  });
 
-      const reset = await accounts.resetUsage("acme");
-      assert.deepEqual(reset.ok && [reset.account.id, reset.account.keys], ["acme", [first]]);
-      const { minute, day } = before.usage;
-      const usage = { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
-      assert.deepEqual(await accounts.find("acme"), { ...before, usage });
-      assert.deepEqual(await accounts.find("other"), other);
+  test("keys added concurrently are all kept, up to 20 active keys", async (accounts) => {
+    await accounts.create(account);
+    const results = await Promise.all(
+      Array.from({ length: 25 }, (_, index) =>
+        accounts.update("acme", (current) => addKey(current, apiKey(index), AT)),
+      ),
+    );
+    assert.equal(results.filter(({ ok }) => !ok).length, 5);
+    assert.equal((await accounts.find("acme"))?.keys.length, 20);
+  });
 
-      const results = [];
-      for (let call = 0; call < 61; call++) results.push(await admit());
-      assert.equal(results.filter(({ ok }) => ok).length, 60, "all of the limit is available again");
-      const missing = await accounts.resetUsage("nobody");
-      assert.deepEqual(missing, { ok: false, code: "account_not_found" });
-      assert.equal(await accounts.find("nobody"), undefined);
-    },
-  },
-];
+  test("a rotated key has its successor, and of concurrent rotations exactly one succeeds", async (accounts) => {
+    await accounts.create({ ...account, keys: [apiKey("old")] });
+    const results = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        accounts.update("acme", (current) => rotateKey(current, "acme.old", apiKey(index), 1_000, AT)),
+      ),
+    );
+    const [old, successor, ...others] = (await accounts.find("acme"))?.keys ?? [];
+    assert.deepEqual(others, []);
+    assert.deepEqual(old, { ...apiKey("old"), expiresAt: AT + 1_000, successorId: successor?.id });
+    const failure = { ok: false, code: "key_already_rotated", successorId: successor?.id };
+    const failures = results.filter((result) => !result.ok);
+    assert.deepEqual(failures, [failure, failure, failure, failure]);
+  });
+
+  test("an update leaves counters, rejections and bans unchanged", async (accounts) => {
+    const [first, second] = [apiKey(1), apiKey(2)];
+    await accounts.create({ ...account, keys: [first, second] });
+    const key = { accountId: "acme", hash: first.hash };
+    for (let call = 0; call < 63; call++) await accounts.admit(key, AT);
+    const before = await accounts.find("acme");
+    assert.equal(before?.usage.minute.count, 60);
+    assert.equal(before.rejections[first.id]?.count, 3);
+    await accounts.update("acme", (current) => revokeKey(current, second.id, AT));
+    const after = await accounts.find("acme");
+    assert.deepEqual(after, { ...before, keys: [first, { ...second, revokedAt: AT }] });
+  });
+
+  test("the last use of a key, if the store keeps it, is the minute of its last admitted request", async (accounts) => {
+    const [first, second] = [apiKey(1), apiKey(2)];
+    await accounts.create({ ...account, keys: [first, second] });
+    const key = { accountId: "acme", hash: first.hash };
+    const lastUses = async () => (await accounts.find("acme"))?.lastUses;
+    await accounts.admit(key, AT + 1_000);
+    if ((await lastUses()) === undefined) return;
+    assert.deepEqual(await lastUses(), { [first.id]: AT });
+    for (let call = 0; call < 63; call++) await accounts.admit(key, AT + 61_000);
+    await accounts.admit(key, AT + 121_000);
+    await accounts.admit({ ...key, hash: second.hash }, AT + 121_000);
+    await accounts.update("acme", (found) => revokeKey(found, second.id, AT + 122_000));
+    await accounts.admit({ ...key, hash: second.hash }, AT + 181_000);
+    await accounts.recordRejections(key, 1, AT + 121_000);
+    const minute = AT + 120_000;
+    assert.deepEqual(await lastUses(), { [first.id]: minute, [second.id]: minute });
+    for (let call = 0; call < 9; call++) await accounts.admit(key, AT + 241_000 - 60_000 * call);
+    assert.deepEqual((await collect(accounts.list()))[0]?.lastUses, await lastUses());
+  });
+
+  test("a deleted account and its keys are gone, others stay, and one that is created again begins anew", async (accounts) => {
+    const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
+    await accounts.create({ ...account, keys: [first] });
+    await accounts.create({ ...account, id: "other", keys: [second] });
+    const admit = (accountId: string, { hash }: ApiKey) => accounts.admit({ accountId, hash }, AT);
+    for (let call = 0; call < 62; call++) await admit("acme", first);
+    const deleted = await accounts.delete("acme");
+    assert.deepEqual(deleted.ok && [deleted.account.id, deleted.account.keys], ["acme", [first]]);
+    assert.equal((await admit("acme", first)).ok, false);
+    assert.equal((await admit("other", second)).ok, true);
+    await accounts.recordRejections({ accountId: "acme", hash: first.hash }, 1, AT);
+    await accounts.unban("acme", first.id);
+    assert.equal(await accounts.find("acme"), undefined);
+    assert.deepEqual(
+      (await collect(accounts.list())).map(({ id }) => id),
+      ["other"],
+    );
+    const missing = { ok: false, code: "account_not_found" };
+    assert.deepEqual(await accounts.delete("acme"), missing);
+    assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), missing);
+    for (const id of ["other/keys", "/settings", ""])
+      assert.deepEqual(await accounts.delete(id), missing, id);
+
+    const again = { ...account, plan: "pro", keys: [apiKey(3)] };
+    await accounts.create(again);
+    assert.deepEqual(await accounts.find("acme"), { ...again, usage: NO_USAGE, rejections: {} });
+    assert.equal((await admit("acme", first)).ok, false, "a key of the deleted account is unknown");
+    assert.equal((await admit("acme", apiKey(3))).ok, true);
+    assert.equal((await accounts.update("acme", (found) => addKey(found, apiKey(4), AT))).ok, true);
+    assert.equal((await admit("acme", apiKey(4))).ok, true);
+  });
+
+  test("a reset sets the counters of both windows to zero, and leaves keys, rejections and other accounts unchanged", async (accounts) => {
+    const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
+    await accounts.create({ ...account, keys: [first] });
+    await accounts.create({ ...account, id: "other", keys: [second] });
+    const admit = () => accounts.admit({ accountId: "acme", hash: first.hash }, AT);
+    for (let call = 0; call < 63; call++) await admit();
+    await accounts.admit({ accountId: "other", hash: second.hash }, AT);
+    const before = (await accounts.find("acme")) ?? assert.fail();
+    const other = await accounts.find("other");
+
+    const reset = await accounts.resetUsage("acme");
+    assert.deepEqual(reset.ok && [reset.account.id, reset.account.keys], ["acme", [first]]);
+    const { minute, day } = before.usage;
+    const usage = { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
+    assert.deepEqual(await accounts.find("acme"), { ...before, usage });
+    assert.deepEqual(await accounts.find("other"), other);
+
+    const results = [];
+    for (let call = 0; call < 61; call++) results.push(await admit());
+    assert.equal(results.filter(({ ok }) => ok).length, 60, "all of the limit is available again");
+    const missing = await accounts.resetUsage("nobody");
+    assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+    assert.equal(await accounts.find("nobody"), undefined);
+  });
+});

@@ -1,145 +1,124 @@
 import assert from "node:assert/strict";
 import { revokeKey } from "../../accounts/account.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
-import type { UnboundedCase } from "./contract-case.ts";
+import { defineCases } from "./contract-case.ts";
 import { AT, admitted, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 /** The guarantees of `AccountStore.admit` about keys and limits. */
-export const admissionCases: readonly UnboundedCase[] = [
-  {
-    name: "a key that was never issued is unknown, whether its account exists or not",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
-      assert.deepEqual(outcomeName(await fixture.admit(AT, SECOND)), "unknown_key");
-      assert.deepEqual(
-        outcomeName(await accounts.admit({ accountId: "nobody", hash: FIRST.hash }, AT)),
-        "unknown_key",
-      );
-      assert.equal((await accounts.find("acme"))?.usage.day.count, 0);
-    },
-  },
-  {
-    name: "an admitted request counts in both windows and returns the remaining quota",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts);
-      const result = await fixture.admit(AT);
-      assert.ok(result.ok);
-      assert.deepEqual(result.caller, { accountId: "acme", keyId: FIRST.id, plan: "free" });
-      assert.deepEqual(result.quota, { limit: 60, remaining: 59, resetsAt: AT - 250 + MINUTE_MS });
-      const { usage } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual(usage, {
-        minute: { start: AT - 250, count: 1 },
-        day: { start: AT - (AT % DAY_MS), count: 1 },
-      });
-    },
-  },
-  {
-    name: "concurrent requests are admitted exactly up to the limit, and rejected ones count in neither window",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts);
-      const results = await fixture.burst(75, AT);
-      assert.equal(admitted(results), 60);
-      const left = results.flatMap((result) => (result.ok ? [result.quota.remaining] : []));
-      assert.deepEqual(new Set(left).size, 60, "each admitted request returns a different remaining quota");
-      const { usage } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([usage.minute.count, usage.day.count], [60, 60]);
-    },
-  },
-  {
-    name: "a new minute admits requests again, but a day that is used up does not until midnight UTC",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts, {
-        plan: "enterprise",
-        customLimits: { perMinute: 3, perDay: 5 },
-      });
-      assert.equal(admitted(await fixture.burst(4, AT)), 3);
-      assert.equal(admitted(await fixture.burst(4, AT + MINUTE_MS)), 2);
-      const rejected = await fixture.admit(AT + 2 * MINUTE_MS);
-      assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
-      const midnight = AT - (AT % DAY_MS) + DAY_MS;
-      assert.deepEqual(rejected.quota, { limit: 5, remaining: 0, resetsAt: midnight });
-      assert.equal(rejected.retryAfterSeconds, Math.ceil((midnight - AT - 2 * MINUTE_MS) / 1000));
-      assert.equal(outcomeName(await fixture.admit(midnight - 1)), "rate_limit_exceeded");
-      assert.equal(outcomeName(await fixture.admit(midnight)), "admitted");
-    },
-  },
-  {
-    name: "concurrent requests across the end of a minute are each counted once, in the window that admits them",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts, {
-        plan: "enterprise",
-        customLimits: { perMinute: 3, perDay: 1_000 },
-      });
-      let count = 0;
-      for (let minute = 0; minute < 20; minute++) {
-        const before = AT + minute * MINUTE_MS;
-        const bursts = await Promise.all([fixture.burst(5, before), fixture.burst(3, before + MINUTE_MS)]);
-        count += admitted(bursts.flat());
-      }
-      assert.equal((await accounts.find("acme"))?.usage.day.count, count);
-    },
-  },
-  {
-    name: "two keys of one account share its limits",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts);
-      const results = await Promise.all([fixture.burst(40, AT, FIRST), fixture.burst(40, AT, SECOND)]);
-      assert.equal(admitted(results.flat()), 60);
-    },
-  },
-  {
-    name: "a process whose clock is behind counts in the window that others have opened",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts);
-      assert.equal(admitted(await fixture.burst(60, AT + MINUTE_MS)), 60);
-      assert.equal(outcomeName(await fixture.admit(AT)), "rate_limit_exceeded");
-      assert.equal(admitted(await fixture.burst(61, AT + 2 * MINUTE_MS)), 60);
-    },
-  },
-  {
-    name: "a key stops working at its expiry, and a revoked key at the next request, even if the clock that revoked it was ahead",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts, { plan: "free" }, [
-        { ...FIRST, expiresAt: AT + 10 },
-        SECOND,
-      ]);
-      assert.equal(outcomeName(await fixture.admit(AT + 9)), "admitted");
-      assert.equal(outcomeName(await fixture.admit(AT + 10)), "expired");
-      assert.equal(outcomeName(await fixture.admit(AT + 10, SECOND)), "admitted");
-      await accounts.update("acme", (account) => revokeKey(account, SECOND.id, AT + 11));
-      for (const at of [AT + 11, AT + 10])
-        assert.equal(outcomeName(await fixture.admit(at, SECOND)), "unknown_key");
-      assert.equal((await accounts.find("acme"))?.usage.day.count, 2);
-    },
-  },
-  {
-    name: "a plan change keeps the counts of the current windows and applies the new limits at the next request",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts);
-      assert.equal(admitted(await fixture.burst(61, AT)), 60);
-      await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
-      const next = await fixture.admit(AT);
-      assert.equal(next.ok && next.quota.remaining, 239);
-      await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "free" } }));
-      const rejected = await fixture.admit(AT);
-      assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
-      assert.equal(rejected.quota.remaining, 0);
-    },
-  },
-  {
-    name: "a window or a ban that a wrong clock wrote far in the future is replaced at the next request",
-    async check({ accounts }) {
-      const fixture = await createAccountFixture(accounts, {
-        plan: "enterprise",
-        customLimits: { perMinute: 3, perDay: 1_000 },
-      });
-      const farFuture = AT + 365 * DAY_MS;
-      const future = await fixture.burst(30, farFuture);
-      assert.ok(future.some((result) => outcomeName(result) === "api_key_banned"));
-      assert.equal(admitted(await fixture.burst(5, AT)), 3);
-      const { usage } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual(usage.minute, { start: AT - 250, count: 3 });
-      assert.equal(admitted(await fixture.burst(5, AT + MINUTE_MS)), 3);
-    },
-  },
-];
+export const admissionCases = defineCases({ of: "accounts" }, (test) => {
+  test("a key that was never issued is unknown, whether its account exists or not", async (accounts) => {
+    const fixture = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
+    assert.deepEqual(outcomeName(await fixture.admit(AT, SECOND)), "unknown_key");
+    assert.deepEqual(
+      outcomeName(await accounts.admit({ accountId: "nobody", hash: FIRST.hash }, AT)),
+      "unknown_key",
+    );
+    assert.equal((await accounts.find("acme"))?.usage.day.count, 0);
+  });
+
+  test("an admitted request counts in both windows and returns the remaining quota", async (accounts) => {
+    const fixture = await createAccountFixture(accounts);
+    const result = await fixture.admit(AT);
+    assert.ok(result.ok);
+    assert.deepEqual(result.caller, { accountId: "acme", keyId: FIRST.id, plan: "free" });
+    assert.deepEqual(result.quota, { limit: 60, remaining: 59, resetsAt: AT - 250 + MINUTE_MS });
+    const { usage } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual(usage, {
+      minute: { start: AT - 250, count: 1 },
+      day: { start: AT - (AT % DAY_MS), count: 1 },
+    });
+  });
+
+  test("concurrent requests are admitted exactly up to the limit, and rejected ones count in neither window", async (accounts) => {
+    const fixture = await createAccountFixture(accounts);
+    const results = await fixture.burst(75, AT);
+    assert.equal(admitted(results), 60);
+    const left = results.flatMap((result) => (result.ok ? [result.quota.remaining] : []));
+    assert.deepEqual(new Set(left).size, 60, "each admitted request returns a different remaining quota");
+    const { usage } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([usage.minute.count, usage.day.count], [60, 60]);
+  });
+
+  test("a new minute admits requests again, but a day that is used up does not until midnight UTC", async (accounts) => {
+    const fixture = await createAccountFixture(accounts, {
+      plan: "enterprise",
+      customLimits: { perMinute: 3, perDay: 5 },
+    });
+    assert.equal(admitted(await fixture.burst(4, AT)), 3);
+    assert.equal(admitted(await fixture.burst(4, AT + MINUTE_MS)), 2);
+    const rejected = await fixture.admit(AT + 2 * MINUTE_MS);
+    assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
+    const midnight = AT - (AT % DAY_MS) + DAY_MS;
+    assert.deepEqual(rejected.quota, { limit: 5, remaining: 0, resetsAt: midnight });
+    assert.equal(rejected.retryAfterSeconds, Math.ceil((midnight - AT - 2 * MINUTE_MS) / 1000));
+    assert.equal(outcomeName(await fixture.admit(midnight - 1)), "rate_limit_exceeded");
+    assert.equal(outcomeName(await fixture.admit(midnight)), "admitted");
+  });
+
+  test("concurrent requests across the end of a minute are each counted once, in the window that admits them", async (accounts) => {
+    const fixture = await createAccountFixture(accounts, {
+      plan: "enterprise",
+      customLimits: { perMinute: 3, perDay: 1_000 },
+    });
+    let count = 0;
+    for (let minute = 0; minute < 20; minute++) {
+      const before = AT + minute * MINUTE_MS;
+      const bursts = await Promise.all([fixture.burst(5, before), fixture.burst(3, before + MINUTE_MS)]);
+      count += admitted(bursts.flat());
+    }
+    assert.equal((await accounts.find("acme"))?.usage.day.count, count);
+  });
+
+  test("two keys of one account share its limits", async (accounts) => {
+    const fixture = await createAccountFixture(accounts);
+    const results = await Promise.all([fixture.burst(40, AT, FIRST), fixture.burst(40, AT, SECOND)]);
+    assert.equal(admitted(results.flat()), 60);
+  });
+
+  test("a process whose clock is behind counts in the window that others have opened", async (accounts) => {
+    const fixture = await createAccountFixture(accounts);
+    assert.equal(admitted(await fixture.burst(60, AT + MINUTE_MS)), 60);
+    assert.equal(outcomeName(await fixture.admit(AT)), "rate_limit_exceeded");
+    assert.equal(admitted(await fixture.burst(61, AT + 2 * MINUTE_MS)), 60);
+  });
+
+  test("a key stops working at its expiry, and a revoked key at the next request, even if the clock that revoked it was ahead", async (accounts) => {
+    const fixture = await createAccountFixture(accounts, { plan: "free" }, [
+      { ...FIRST, expiresAt: AT + 10 },
+      SECOND,
+    ]);
+    assert.equal(outcomeName(await fixture.admit(AT + 9)), "admitted");
+    assert.equal(outcomeName(await fixture.admit(AT + 10)), "expired");
+    assert.equal(outcomeName(await fixture.admit(AT + 10, SECOND)), "admitted");
+    await accounts.update("acme", (account) => revokeKey(account, SECOND.id, AT + 11));
+    for (const at of [AT + 11, AT + 10])
+      assert.equal(outcomeName(await fixture.admit(at, SECOND)), "unknown_key");
+    assert.equal((await accounts.find("acme"))?.usage.day.count, 2);
+  });
+
+  test("a plan change keeps the counts of the current windows and applies the new limits at the next request", async (accounts) => {
+    const fixture = await createAccountFixture(accounts);
+    assert.equal(admitted(await fixture.burst(61, AT)), 60);
+    await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
+    const next = await fixture.admit(AT);
+    assert.equal(next.ok && next.quota.remaining, 239);
+    await accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "free" } }));
+    const rejected = await fixture.admit(AT);
+    assert.ok(!rejected.ok && rejected.code === "rate_limit_exceeded");
+    assert.equal(rejected.quota.remaining, 0);
+  });
+
+  test("a window or a ban that a wrong clock wrote far in the future is replaced at the next request", async (accounts) => {
+    const fixture = await createAccountFixture(accounts, {
+      plan: "enterprise",
+      customLimits: { perMinute: 3, perDay: 1_000 },
+    });
+    const farFuture = AT + 365 * DAY_MS;
+    const future = await fixture.burst(30, farFuture);
+    assert.ok(future.some((result) => outcomeName(result) === "api_key_banned"));
+    assert.equal(admitted(await fixture.burst(5, AT)), 3);
+    const { usage } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual(usage.minute, { start: AT - 250, count: 3 });
+    assert.equal(admitted(await fixture.burst(5, AT + MINUTE_MS)), 3);
+  });
+});

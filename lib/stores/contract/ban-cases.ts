@@ -3,120 +3,105 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import type { UnboundedCase } from "./contract-case.ts";
+import { defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 /** The guarantees of `AccountStore` about bans. */
-export const banCases: readonly UnboundedCase[] = [
-  {
-    name: "the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key",
-    async check({ accounts }) {
-      const { admit, burst } = await createAccountFixture(accounts);
-      await burst(60, AT);
-      const rejections = await burst(20, AT + 1);
-      assert.ok(rejections.every((result) => outcomeName(result) === "rate_limit_exceeded"));
-      const ban = await admit(AT + 2);
-      assert.ok(!ban.ok && ban.code === "api_key_banned");
-      assert.deepEqual([ban.startsBan, ban.quota.remaining], [true, 0]);
-      assert.equal(ban.retryAfterSeconds, DEFAULT_BAN_POLICY.durationMs / 1000);
-      const until = AT + 2 + DEFAULT_BAN_POLICY.durationMs;
-      assert.equal((await accounts.find("acme"))?.rejections[FIRST.id]?.bannedUntil, until);
-      const later = await admit(AT + MINUTE_MS);
-      assert.ok(!later.ok && later.code === "api_key_banned" && !later.startsBan);
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "admitted");
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned", "even below the limit");
-      assert.equal((await accounts.find("acme"))?.usage.minute.count, 1, "rejections count in no window");
-      assert.equal(outcomeName(await admit(until - 1)), "api_key_banned");
-      assert.equal(outcomeName(await admit(until)), "admitted");
-    },
-  },
-  {
-    name: "concurrent rejections are all counted, so a burst triggers the ban too",
-    async check({ accounts }) {
-      const { burst } = await createAccountFixture(accounts);
-      await burst(60, AT);
-      const results = (await burst(30, AT)).map(outcomeName);
-      assert.equal(results.filter((code) => code === "rate_limit_exceeded").length, 20);
-      assert.equal(results.filter((code) => code === "api_key_banned").length, 10);
-    },
-  },
-  {
-    name: "recorded rejections add to the count of the minute and trigger the ban",
-    async check({ accounts }) {
-      const { admit, burst } = await createAccountFixture(accounts);
-      await burst(60, AT);
-      const key = { accountId: "acme", hash: FIRST.hash };
-      await accounts.recordRejections(key, 7, AT);
-      assert.equal(await rejectionsOf(accounts), 7);
-      assert.equal(outcomeName(await admit(AT)), "rate_limit_exceeded");
-      await accounts.recordRejections(key, 12, AT);
-      assert.equal(await rejectionsOf(accounts), 20);
-      assert.equal(outcomeName(await admit(AT)), "api_key_banned");
-      await accounts.recordRejections(key, 5, AT);
-      assert.equal(await rejectionsOf(accounts), 21, "a banned key's rejections are not counted");
-      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "api_key_banned");
-    },
-  },
-  {
-    name: "recording rejections of an unknown key or account changes nothing",
-    async check({ accounts }) {
-      await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
-      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 30, AT);
-      await accounts.recordRejections({ accountId: "nobody", hash: FIRST.hash }, 30, AT);
-      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
-    },
-  },
-  {
-    name: "rejections of different minutes do not add up, and requests during a ban do not extend it",
-    async check({ accounts }) {
-      const customLimits = { perMinute: 1, perDay: 1_000 };
-      const { admit, burst } = await createAccountFixture(accounts, { plan: "enterprise", customLimits });
-      for (const at of [AT, AT + MINUTE_MS]) {
-        assert.equal((await burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
-      }
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
-      await burst(50, AT + 5 * MINUTE_MS);
-      assert.equal(outcomeName(await admit(AT + MINUTE_MS + DEFAULT_BAN_POLICY.durationMs)), "admitted");
-    },
-  },
-  {
-    name: "an unban lifts the ban of one key at its next request and resets its rejection count, and keeps its expiry",
-    async check({ accounts }) {
-      const expiring = { ...SECOND, expiresAt: AT + 2 * MINUTE_MS };
-      const { admit, burst } = await createAccountFixture(accounts, { plan: "free" }, [FIRST, expiring]);
-      await burst(81, AT);
-      await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
-      const outcomes = async () => [
-        outcomeName(await admit(AT + MINUTE_MS)),
-        outcomeName(await admit(AT + MINUTE_MS, SECOND)),
-      ];
-      await accounts.unban("acme", "acme.nobody");
-      await accounts.unban("nobody", FIRST.id);
-      assert.deepEqual(await outcomes(), ["api_key_banned", "api_key_banned"]);
-      await accounts.unban("acme", SECOND.id);
-      assert.deepEqual(await outcomes(), ["api_key_banned", "admitted"], "the other key stays banned");
-      await accounts.unban("acme", FIRST.id);
-      assert.deepEqual(await outcomes(), ["admitted", "admitted"]);
-      assert.deepEqual((await accounts.find("acme"))?.rejections, {});
-      assert.equal(outcomeName(await admit(AT + 2 * MINUTE_MS, SECOND)), "expired");
-    },
-  },
-  {
-    name: "the given policy sets the threshold and the length of a ban",
-    async check({ accounts }) {
-      await createAccountFixture(accounts, {
-        plan: "enterprise",
-        customLimits: { perMinute: 1, perDay: 9 },
-      });
-      const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
-      const admit = async (at: Instant) =>
-        outcomeName(await accounts.admit({ accountId: "acme", hash: FIRST.hash }, at, policy));
-      assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);
-      assert.equal(await admit(AT + 2 * MINUTE_MS), "admitted");
-    },
-  },
-];
+export const banCases = defineCases({ of: "accounts" }, (test) => {
+  test("the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key", async (accounts) => {
+    const { admit, burst } = await createAccountFixture(accounts);
+    await burst(60, AT);
+    const rejections = await burst(20, AT + 1);
+    assert.ok(rejections.every((result) => outcomeName(result) === "rate_limit_exceeded"));
+    const ban = await admit(AT + 2);
+    assert.ok(!ban.ok && ban.code === "api_key_banned");
+    assert.deepEqual([ban.startsBan, ban.quota.remaining], [true, 0]);
+    assert.equal(ban.retryAfterSeconds, DEFAULT_BAN_POLICY.durationMs / 1000);
+    const until = AT + 2 + DEFAULT_BAN_POLICY.durationMs;
+    assert.equal((await accounts.find("acme"))?.rejections[FIRST.id]?.bannedUntil, until);
+    const later = await admit(AT + MINUTE_MS);
+    assert.ok(!later.ok && later.code === "api_key_banned" && !later.startsBan);
+    assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "admitted");
+    assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned", "even below the limit");
+    assert.equal((await accounts.find("acme"))?.usage.minute.count, 1, "rejections count in no window");
+    assert.equal(outcomeName(await admit(until - 1)), "api_key_banned");
+    assert.equal(outcomeName(await admit(until)), "admitted");
+  });
+
+  test("concurrent rejections are all counted, so a burst triggers the ban too", async (accounts) => {
+    const { burst } = await createAccountFixture(accounts);
+    await burst(60, AT);
+    const results = (await burst(30, AT)).map(outcomeName);
+    assert.equal(results.filter((code) => code === "rate_limit_exceeded").length, 20);
+    assert.equal(results.filter((code) => code === "api_key_banned").length, 10);
+  });
+
+  test("recorded rejections add to the count of the minute and trigger the ban", async (accounts) => {
+    const { admit, burst } = await createAccountFixture(accounts);
+    await burst(60, AT);
+    const key = { accountId: "acme", hash: FIRST.hash };
+    await accounts.recordRejections(key, 7, AT);
+    assert.equal(await rejectionsOf(accounts), 7);
+    assert.equal(outcomeName(await admit(AT)), "rate_limit_exceeded");
+    await accounts.recordRejections(key, 12, AT);
+    assert.equal(await rejectionsOf(accounts), 20);
+    assert.equal(outcomeName(await admit(AT)), "api_key_banned");
+    await accounts.recordRejections(key, 5, AT);
+    assert.equal(await rejectionsOf(accounts), 21, "a banned key's rejections are not counted");
+    await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
+    assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "api_key_banned");
+  });
+
+  test("recording rejections of an unknown key or account changes nothing", async (accounts) => {
+    await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
+    await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 30, AT);
+    await accounts.recordRejections({ accountId: "nobody", hash: FIRST.hash }, 30, AT);
+    assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+  });
+
+  test("rejections of different minutes do not add up, and requests during a ban do not extend it", async (accounts) => {
+    const customLimits = { perMinute: 1, perDay: 1_000 };
+    const { admit, burst } = await createAccountFixture(accounts, { plan: "enterprise", customLimits });
+    for (const at of [AT, AT + MINUTE_MS]) {
+      assert.equal((await burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
+    }
+    assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
+    await burst(50, AT + 5 * MINUTE_MS);
+    assert.equal(outcomeName(await admit(AT + MINUTE_MS + DEFAULT_BAN_POLICY.durationMs)), "admitted");
+  });
+
+  test("an unban lifts the ban of one key at its next request and resets its rejection count, and keeps its expiry", async (accounts) => {
+    const expiring = { ...SECOND, expiresAt: AT + 2 * MINUTE_MS };
+    const { admit, burst } = await createAccountFixture(accounts, { plan: "free" }, [FIRST, expiring]);
+    await burst(81, AT);
+    await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
+    const outcomes = async () => [
+      outcomeName(await admit(AT + MINUTE_MS)),
+      outcomeName(await admit(AT + MINUTE_MS, SECOND)),
+    ];
+    await accounts.unban("acme", "acme.nobody");
+    await accounts.unban("nobody", FIRST.id);
+    assert.deepEqual(await outcomes(), ["api_key_banned", "api_key_banned"]);
+    await accounts.unban("acme", SECOND.id);
+    assert.deepEqual(await outcomes(), ["api_key_banned", "admitted"], "the other key stays banned");
+    await accounts.unban("acme", FIRST.id);
+    assert.deepEqual(await outcomes(), ["admitted", "admitted"]);
+    assert.deepEqual((await accounts.find("acme"))?.rejections, {});
+    assert.equal(outcomeName(await admit(AT + 2 * MINUTE_MS, SECOND)), "expired");
+  });
+
+  test("the given policy sets the threshold and the length of a ban", async (accounts) => {
+    await createAccountFixture(accounts, {
+      plan: "enterprise",
+      customLimits: { perMinute: 1, perDay: 9 },
+    });
+    const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
+    const admit = async (at: Instant) =>
+      outcomeName(await accounts.admit({ accountId: "acme", hash: FIRST.hash }, at, policy));
+    assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);
+    assert.equal(await admit(AT + 2 * MINUTE_MS), "admitted");
+  });
+});
 
 async function rejectionsOf(accounts: AccountStore): Promise<number | undefined> {
   return (await accounts.find("acme"))?.rejections[FIRST.id]?.count;

@@ -39,15 +39,6 @@ export interface AllOptions extends Required<ContractOptions> {
   closeAnother(another: Store): Promise<void>;
 }
 
-/** A case before it is `bounded`. */
-export interface UnboundedCase extends Pick<ContractCase, "name" | "needs"> {
-  /** The case is skipped for a store without an outbox. */
-  readonly needsOutbox?: true;
-  /** The case is skipped for a store without `importedKeys`. */
-  readonly needsImportedKeys?: true;
-  check(store: Store, options: AllOptions): Promise<void>;
-}
-
 /** More than any case needs. */
 const MAX_ITEMS = 5_000;
 
@@ -72,42 +63,66 @@ const MAX_CASE_MS = 120_000;
 
 const MAX_MESSAGE_CHARS = 2_000;
 
-/** The same case, which always ends, closes what it opens, and whose message a person can read. */
-export function bounded({ name, needs, needsOutbox, needsImportedKeys, check }: UnboundedCase): ContractCase {
-  return {
-    name,
-    ...(needs === undefined ? {} : { needs }),
-    async check(store, options = {}) {
-      if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
-      if (needsOutbox && store.outbox === undefined) return "the store has no outbox";
-      if (needsImportedKeys && store.accounts.importedKeys === undefined)
-        return "the store has no imported keys";
-      const opened = new Set<Store>();
-      const openAnother = async () => {
-        const another = (await options.openAnother?.()) ?? assert.fail();
-        opened.add(another);
-        return another;
-      };
-      const closeAnother = async (another: Store) => {
-        opened.delete(another);
-        await another.close();
-      };
-      const { promise: late, reject } = Promise.withResolvers<never>();
-      const message = `A call of the store has not settled: the case takes more than ${MAX_CASE_MS / 1_000} s.`;
-      const timer = setTimeout(() => reject(new assert.AssertionError({ message })), MAX_CASE_MS);
-      try {
-        const allOptions = { ...options, openAnother, closeAnother } as AllOptions;
-        await Promise.race([check(store, allOptions), late]);
-        for (const another of opened) await Promise.race([closeAnother(another), late]);
-      } catch (error) {
-        for (const another of opened) another.close().catch(() => {});
-        throw error instanceof assert.AssertionError ? shortened(error) : error;
-      } finally {
-        clearTimeout(timer);
-      }
-      return undefined;
-    },
-  };
+/** What cases are about: the store, or a part of it. */
+interface Subjects extends Pick<Store, "orders" | "accounts"> {
+  readonly store: Store;
+}
+
+/** What cases are about, and what they need besides an empty store. */
+interface CaseNeeds<Of> extends Pick<ContractCase, "needs"> {
+  readonly of: Of;
+  /** A part that not every store has. */
+  readonly part?: "outbox" | "importedKeys";
+}
+
+/**
+ * Defines cases, one with each call of `test`. Each always ends, closes what it opens, and fails with a message that a
+ * person can read. Without what they need, they are skipped.
+ */
+export function defineCases<Of extends keyof Subjects>(
+  { of, part, ...needing }: CaseNeeds<Of>,
+  define: (
+    test: (name: string, check: (subject: Subjects[Of], options: AllOptions) => Promise<void>) => void,
+  ) => void,
+): readonly ContractCase[] {
+  const { needs } = needing;
+  const cases: ContractCase[] = [];
+  define((name, check) => {
+    cases.push({
+      ...{ name, ...needing },
+      async check(store, options = {}) {
+        if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
+        const parts = { outbox: store.outbox, importedKeys: store.accounts.importedKeys };
+        if (part !== undefined && parts[part] === undefined) return `the store has no '${part}'`;
+        const subjects = { store, orders: store.orders, accounts: store.accounts };
+        const opened = new Set<Store>();
+        const openAnother = async () => {
+          const another = (await options.openAnother?.()) ?? assert.fail();
+          opened.add(another);
+          return another;
+        };
+        const closeAnother = async (another: Store) => {
+          opened.delete(another);
+          await another.close();
+        };
+        const { promise: late, reject } = Promise.withResolvers<never>();
+        const message = `A call of the store has not settled: the case takes more than ${MAX_CASE_MS / 1_000} s.`;
+        const timer = setTimeout(() => reject(new assert.AssertionError({ message })), MAX_CASE_MS);
+        try {
+          const allOptions = { ...options, openAnother, closeAnother } as AllOptions;
+          await Promise.race([check(subjects[of], allOptions), late]);
+          for (const another of opened) await Promise.race([closeAnother(another), late]);
+        } catch (error) {
+          for (const another of opened) another.close().catch(() => {});
+          throw error instanceof assert.AssertionError ? shortened(error) : error;
+        } finally {
+          clearTimeout(timer);
+        }
+        return undefined;
+      },
+    });
+  });
+  return cases;
 }
 
 function shortened(error: assert.AssertionError): assert.AssertionError {

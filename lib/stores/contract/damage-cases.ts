@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import type { Store } from "../store.ts";
-import type { UnboundedCase } from "./contract-case.ts";
+import { type ContractCase, defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
@@ -13,12 +13,11 @@ const place = ({ orders }: Store) => orders.place(IDS.map(pending), AT);
 const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(id));
 
 /** The guarantees of a store about orders that cannot be read. */
-export const damageCases: readonly UnboundedCase[] = [
-  {
-    name: "orders with a damaged record or history stop no delivery of another: they are set aside, and shown",
-    needs: "damage",
-    needsOutbox: true,
-    async check(store, { damage }) {
+export const damageCases: readonly ContractCase[] = [
+  ...defineCases({ of: "store", needs: "damage", part: "outbox" }, (test) => {
+    test("orders with a damaged record or history stop no delivery of another: they are set aside, and shown", async (store, {
+      damage,
+    }) => {
       const { outbox = assert.fail() } = store;
       await outbox.switch(true);
       await place(store);
@@ -50,12 +49,12 @@ export const damageCases: readonly UnboundedCase[] = [
         [5n, undefined],
         [9n, undefined],
       ]);
-    },
-  },
-  {
-    name: "an order with a damaged record is named on its page, and a walk has every other order",
-    needs: "damage",
-    async check(store, { damage }) {
+    });
+  }),
+  ...defineCases({ of: "store", needs: "damage" }, (test) => {
+    test("an order with a damaged record is named on its page, and a walk has every other order", async (store, {
+      damage,
+    }) => {
       const { orders } = store;
       await place(store);
       await damage(5n, "record");
@@ -77,22 +76,20 @@ export const damageCases: readonly UnboundedCase[] = [
         const sorted = (ids: readonly bigint[]) => [...ids].sort((a, b) => Number(a - b));
         assert.deepEqual([sorted(found), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
       }
-    },
-  },
-  {
-    name: "an order that is placed where a damaged one is conflicts with it, and the others of the call do not",
-    needs: "damage",
-    async check(store, { damage }) {
+    });
+
+    test("an order that is placed where a damaged one is conflicts with it, and the others of the call do not", async (store, {
+      damage,
+    }) => {
       await place(store);
       await damage(5n, "record");
       const outcomes = await store.orders.place([4n, 5n, 6n, 99n].map(pending), AT);
       assert.deepEqual(outcomes, ["unchanged", "conflict", "unchanged", "placed"]);
-    },
-  },
-  {
-    name: "an event of a damaged order is done and says so, or fails and changes nothing, also beside others",
-    needs: "damage",
-    async check(store, { damage }) {
+    });
+
+    test("an event of a damaged order is done and says so, or fails and changes nothing, also beside others", async (store, {
+      damage,
+    }) => {
       const { orders, accounts } = store;
       await createAccountFixture(accounts);
       await place(store);
@@ -115,6 +112,6 @@ export const damageCases: readonly UnboundedCase[] = [
       assert.equal(cancelled, done.length, "what is cancelled is acknowledged");
       for (const id of [4n, 5n]) assert.equal((await orders.find(id))?.status, "cancelled", `order ${id}`);
       assert.equal((await accounts.find("acme"))?.usage.minute.count, 6, "each request is counted once");
-    },
-  },
+    });
+  }),
 ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../core/time.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import type { UnboundedCase } from "./contract-case.ts";
+import { type ContractCase, defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
@@ -16,10 +16,10 @@ const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const
 const place = { event: "place", at: AT } as const;
 
 /** The guarantees of stores about the history of an order. */
-export const historyCases: readonly UnboundedCase[] = [
-  {
-    name: "the history of an order has each change with its instant, and who made it, in the order of the changes",
-    async check({ orders }) {
+export const historyCases: readonly ContractCase[] = [
+  ...defineCases({ of: "store" }, (test) => {
+    test("the history of an order has each change with its instant, and who made it, in the order of the changes", async (store) => {
+      const { orders } = store;
       const by = "tailor; 7,9 – \u{1f9f5}";
       const origin = { by, requestId: "a-b_c~1" };
       assert.deepEqual(await orders.place([pending(1n), pending(2n)], AT, { by: "orders import" }), [
@@ -38,11 +38,10 @@ export const historyCases: readonly UnboundedCase[] = [
         { ...place, by: "orders import" },
         { event: "cancel", at: 0, requestId: "r" },
       ]);
-    },
-  },
-  {
-    name: "what changes nothing adds nothing to a history: a refused event, an order that is placed or fulfilled again",
-    async check({ orders }) {
+    });
+
+    test("what changes nothing adds nothing to a history: a refused event, an order that is placed or fulfilled again", async (store) => {
+      const { orders } = store;
       const shipped = { record: { id: 1n, complete: true }, status: "shipped" } as const;
       await orders.place([shipped], AT);
       for (const event of ["cancel", "ship", "fulfil"] as const) await orders.apply(1n, event, AT + 1);
@@ -57,22 +56,18 @@ export const historyCases: readonly UnboundedCase[] = [
       await orders.place([pending(99n)]);
       const [now] = (await historyOf(orders, 99n)) ?? [];
       assert.ok(now !== undefined && now.at >= before && now.at <= systemClock(), "the current time");
-    },
-  },
-  {
-    name: "the change of a request has its key and its request identifier",
-    async check(store) {
+    });
+
+    test("the change of a request has its key and its request identifier", async (store) => {
       await createAccountFixture(store.accounts);
       await store.orders.place([pending(7n)], AT);
       await request(store, { type: "apply", id: 7n, event: "cancel", requestId: "req-1" });
       await request(store, { type: "apply", id: 7n, event: "cancel", requestId: "req-2" });
       const cancel = { event: "cancel", at: AT, by: FIRST.id, requestId: "req-1" };
       assert.deepEqual(await historyOf(store.orders, 7n), [place, cancel]);
-    },
-  },
-  {
-    name: "each change keeps a token of its own, so that no other change ever has its identifier",
-    async check(store) {
+    });
+
+    test("each change keeps a token of its own, so that no other change ever has its identifier", async (store) => {
       const { orders } = store;
       await createAccountFixture(store.accounts);
       // Orders that are placed together may share one: their identifiers differ.
@@ -85,12 +80,12 @@ export const historyCases: readonly UnboundedCase[] = [
       for (const token of tokens) assert.match(`${token}`, /^[0-9A-Za-z]{10}$/, "the token of newChange()");
       assert.equal(new Set(tokens).size, 7, "no two changes have the same token");
       assert.deepEqual(await tokensOf(orders, [1n, 2n, 3n]), tokens, "they stay the same");
-    },
-  },
-  {
-    name: "of events that instances apply at the same time, the history has the one that succeeded",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+  }),
+  ...defineCases({ of: "store", needs: "openAnother" }, (test) => {
+    test("of events that instances apply at the same time, the history has the one that succeeded", async (store, {
+      openAnother,
+    }) => {
       const another = await openAnother();
       const ids = Array.from({ length: 30 }, (_, index) => BigInt(index));
       await store.orders.place(ids.map(pending), AT);
@@ -107,6 +102,6 @@ export const historyCases: readonly UnboundedCase[] = [
         assert.deepEqual([first, more], [place, []], `order ${id}`);
         assert.equal(change?.event, status === "shipped" ? "ship" : "cancel", `order ${id}`);
       }
-    },
-  },
+    });
+  }),
 ];

@@ -3,7 +3,7 @@ import { addKey, revokeKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { ImportedKeys } from "../../accounts/imported-keys.ts";
 import { isInvalidInput } from "../../core/errors.ts";
-import { collect, type UnboundedCase } from "./contract-case.ts";
+import { type ContractCase, collect, defineCases } from "./contract-case.ts";
 import { AT, FIRST, outcomeName } from "./fixture.ts";
 
 const FOREIGN = { id: "acme.foreign", hash: "f".repeat(64), createdAt: AT };
@@ -18,12 +18,11 @@ async function importInto(id: string, accounts: AccountStore): Promise<void> {
 }
 
 /** The guarantees of `AccountStore.importedKeys`. */
-export const importedKeyCases: readonly UnboundedCase[] = [
-  {
-    name: "no key is imported until one is recorded, which every instance learns, and it is no account",
-    needs: "openAnother",
-    needsImportedKeys: true,
-    async check({ accounts }, { openAnother }) {
+export const importedKeyCases: readonly ContractCase[] = [
+  ...defineCases({ of: "accounts", needs: "openAnother", part: "importedKeys" }, (test) => {
+    test("no key is imported until one is recorded, which every instance learns, and it is no account", async (accounts, {
+      openAnother,
+    }) => {
       const others = importedKeysOf((await openAnother()).accounts);
       await accounts.create({ id: "acme", plan: "free", keys: [FIRST] });
       await accounts.recordEnvironment("live");
@@ -40,12 +39,10 @@ export const importedKeyCases: readonly UnboundedCase[] = [
         listed.map(({ id }) => id),
         ["acme", "other"],
       );
-    },
-  },
-  {
-    name: "an imported key is admitted like any other, and a revoked one is not, whoever looks it up",
-    needsImportedKeys: true,
-    async check({ accounts }) {
+    });
+  }),
+  ...defineCases({ of: "accounts", part: "importedKeys" }, (test) => {
+    test("an imported key is admitted like any other, and a revoked one is not, whoever looks it up", async (accounts) => {
       await importInto("acme", accounts);
       const admit = async () => {
         const accountId = (await importedKeysOf(accounts).findAccount(FOREIGN.hash)) ?? "";
@@ -60,12 +57,9 @@ export const importedKeyCases: readonly UnboundedCase[] = [
       });
       await accounts.update("acme", (account) => revokeKey(account, FOREIGN.id, AT));
       assert.equal(outcomeName(await admit()), "unknown_key");
-    },
-  },
-  {
-    name: "a key of one account is not recorded for another, until the account is deleted",
-    needsImportedKeys: true,
-    async check({ accounts }) {
+    });
+
+    test("a key of one account is not recorded for another, until the account is deleted", async (accounts) => {
       const keys = importedKeysOf(accounts);
       await importInto("acme", accounts);
       await accounts.create({ id: "other", plan: "free", keys: [] });
@@ -75,18 +69,15 @@ export const importedKeyCases: readonly UnboundedCase[] = [
       assert.equal(await keys.findAccount(FOREIGN.hash), undefined, "a deleted account's key is gone");
       await importInto("other", accounts);
       assert.equal(await keys.findAccount(FOREIGN.hash), "other");
-    },
-  },
-  {
-    name: "an import that stopped before the key was added leaves it free for another account",
-    needsImportedKeys: true,
-    async check({ accounts }) {
+    });
+
+    test("an import that stopped before the key was added leaves it free for another account", async (accounts) => {
       await accounts.create({ id: "acme", plan: "free", keys: [FIRST] });
       await importedKeysOf(accounts).record(FOREIGN.hash, "acme");
       const key = { accountId: "acme", hash: FOREIGN.hash };
       assert.equal(outcomeName(await accounts.admit(key, AT)), "unknown_key");
       await importInto("other", accounts);
       assert.equal(await importedKeysOf(accounts).findAccount(FOREIGN.hash), "other");
-    },
-  },
+    });
+  }),
 ];

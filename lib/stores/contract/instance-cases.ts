@@ -11,9 +11,10 @@ import {
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
-import { type AllOptions, collect, type UnboundedCase } from "./contract-case.ts";
+import { type AllOptions, collect, defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
+import { listWhileChanging } from "./order-cases.ts";
 
 const KEY = { accountId: "acme", hash: FIRST.hash };
 const INSTANCES = 4;
@@ -43,289 +44,245 @@ async function inLanes<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 /** The guarantees that span several instances of a store on one database, as several processes are. */
-export const instanceCases: readonly UnboundedCase[] = [
-  {
-    name: "of 400 concurrent requests over 4 instances, exactly 60 are admitted, and all others are counted as rejected",
-    needs: "openAnother",
-    async check(store, options) {
-      await createAccountFixture(store.accounts);
-      const calls = Array.from({ length: 100 }, (_, call) => call);
+export const instanceCases = defineCases({ of: "store", needs: "openAnother" }, (test) => {
+  test("of 400 concurrent requests over 4 instances, exactly 60 are admitted, and all others are counted as rejected", async (store, options) => {
+    await createAccountFixture(store.accounts);
+    const calls = Array.from({ length: 100 }, (_, call) => call);
+    const instances = await openAll(store, options);
+    const results = await Promise.all(
+      instances.map(({ accounts }) => inLanes(calls, () => accounts.admit(KEY, AT, NO_BAN))),
+    );
+    const admissions = results.flatMap((result) => [...result.values()]);
+    const left = admissions.flatMap((admission) => (admission.ok ? [admission.quota.remaining] : []));
+    assert.equal(left.length, 60, "60 requests are admitted");
+    assert.equal(new Set(left).size, 60, "each admitted request returns a different remaining quota");
+    const rejected = admissions.filter((admission) => outcomeName(admission) === "rate_limit_exceeded");
+    assert.equal(rejected.length, 340, "every other request is rejected with rate_limit_exceeded");
+    const { usage, rejections } = (await store.accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([usage.minute.count, usage.day.count], [60, 60], "both windows have counted 60");
+    assert.equal(rejections[FIRST.id]?.count, 340, "every rejection is counted");
+  });
+
+  for (const through of ["apply", "an admission"] as const)
+    test(`when instances cancel and ship the same orders through ${through}, one succeeds and the others get its status`, async (store, options) => {
+      const ids = idsUpTo(200);
+      await store.orders.place(ids.map(pending));
       const instances = await openAll(store, options);
-      const results = await Promise.all(
-        instances.map(({ accounts }) => inLanes(calls, () => accounts.admit(KEY, AT, NO_BAN))),
-      );
-      const admissions = results.flatMap((result) => [...result.values()]);
-      const left = admissions.flatMap((admission) => (admission.ok ? [admission.quota.remaining] : []));
-      assert.equal(left.length, 60, "60 requests are admitted");
-      assert.equal(new Set(left).size, 60, "each admitted request returns a different remaining quota");
-      const rejected = admissions.filter((admission) => outcomeName(admission) === "rate_limit_exceeded");
-      assert.equal(rejected.length, 340, "every other request is rejected with rate_limit_exceeded");
-      const { usage, rejections } = (await store.accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([usage.minute.count, usage.day.count], [60, 60], "both windows have counted 60");
-      assert.equal(rejections[FIRST.id]?.count, 340, "every rejection is counted");
-    },
-  },
-  ...(["apply", "an admission"] as const).map(
-    (through): UnboundedCase => ({
-      name: `when instances cancel and ship the same orders through ${through}, one succeeds and the others get its status`,
-      needs: "openAnother",
-      async check(store, options) {
-        const ids = idsUpTo(200);
-        await store.orders.place(ids.map(pending));
-        const instances = await openAll(store, options);
-        // An account each: a store that locks the account of a request does not lock the order by that.
-        const keys = instances.map((_, index) => ({
-          accountId: `shop-${index}`,
-          hash: `${index}`.repeat(64),
-        }));
-        for (const { accountId, hash } of keys)
-          await store.accounts.create({
-            ...{ id: accountId, ...HIGHEST },
-            keys: [{ id: `${accountId}.first`, hash, createdAt: AT }],
-          });
-        const racers = instances.map((instance, index) => {
-          const event: OrderEvent = index % 2 === 0 ? "cancel" : "ship";
-          const apply = async (id: bigint): Promise<ApplyResult> => {
-            if (through === "apply") return instance.orders.apply(id, event, AT);
-            const { outcome } = await request(instance, { type: "apply", id, event }, keys[index]);
-            return outcome?.type === "apply" ? outcome.result : assert.fail("The event has an outcome.");
-          };
-          // They start at both ends.
-          return { event, apply, ids: index % 2 === 0 ? ids : ids.toReversed() };
-        });
-        // Each event has an order before the others begin: it succeeds for some, however slow its instances are.
-        const first = new Map<object, ReadonlyMap<bigint, ApplyResult>>();
-        for (const racer of racers.slice(0, 2))
-          first.set(racer, await inLanes(racer.ids.slice(0, 1), racer.apply));
-        const races = await Promise.all(
-          racers.map(async (racer) => {
-            const earlier = first.get(racer) ?? new Map<bigint, ApplyResult>();
-            const others = racer.ids.filter((id) => !earlier.has(id));
-            const results = await inLanes(others, racer.apply);
-            return { event: racer.event, results: new Map([...earlier, ...results]) };
-          }),
-        );
-        const winners = new Set<OrderEvent>();
-        for (const id of ids) {
-          const found = (await store.orders.find(id)) ?? assert.fail(`Order ${id} exists.`);
-          let successes = 0;
-          for (const { event, results } of races) {
-            const result = results.get(id) ?? assert.fail();
-            const expected = result.ok ? transition(pending(id), event, AT) : transition(found, event, AT);
-            assert.deepEqual(result, expected, `'${event}' on order ${id}, which is ${found.status}`);
-            if (result.ok) successes++;
-            if (result.ok) winners.add(event);
-          }
-          assert.equal(successes, 1, `one of ${INSTANCES} events on order ${id} succeeds`);
-        }
-        assert.equal(winners.size, 2, "both events succeed for some orders");
-      },
-    }),
-  ),
-  {
-    name: "a ban, an unban, a revocation, a new key and a new plan in one instance apply to the next request in every other",
-    needs: "openAnother",
-    async check(store, options) {
-      const { burst } = await createAccountFixture(store.accounts, { plan: "free" }, [FIRST]);
-      const [, second, third] = await openAll(store, options, 3);
-      const outcomes = async (at: number, { hash } = FIRST) => {
-        const admissions = [];
-        for (const instance of [second, third])
-          admissions.push(await instance?.accounts.admit({ ...KEY, hash }, at));
-        return admissions.map((admission) => (admission === undefined ? "none" : outcomeName(admission)));
-      };
-      const update = async (updater: Parameters<typeof store.accounts.update>[1]) =>
-        assert.equal((await store.accounts.update("acme", updater)).ok, true);
-      assert.deepEqual(await outcomes(AT), ["admitted", "admitted"]);
-      await update((account) => addKey(account, SECOND, AT));
-      assert.deepEqual(await outcomes(AT, SECOND), ["admitted", "admitted"], "the new key");
-      await burst(60 - 4 + DEFAULT_BAN_POLICY.maxRejections + 1, AT);
-      const nextMinute = AT + MINUTE_MS;
-      assert.deepEqual(await outcomes(nextMinute), ["api_key_banned", "api_key_banned"], "the ban");
-      await store.accounts.unban("acme", FIRST.id);
-      assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the unban");
-      await update((account) => ({
-        ok: true,
-        account: { ...account, plan: "enterprise", customLimits: { perMinute: 3, perDay: 1_000 } },
+      // An account each: a store that locks the account of a request does not lock the order by that.
+      const keys = instances.map((_, index) => ({
+        accountId: `shop-${index}`,
+        hash: `${index}`.repeat(64),
       }));
-      assert.deepEqual(await outcomes(nextMinute), ["admitted", "rate_limit_exceeded"], "the new plan");
-      await store.accounts.resetUsage("acme");
-      assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the reset");
-      await update((account) => revokeKey(account, SECOND.id, AT));
-      assert.deepEqual(await outcomes(nextMinute, SECOND), ["unknown_key", "unknown_key"], "the revocation");
-    },
-  },
-  {
-    name: "rejections that instances count at the same time add up to one ban, which is reported once",
-    needs: "openAnother",
-    async check(store, options) {
-      const customLimits = { perMinute: 1, perDay: 1_000 };
-      const { admit } = await createAccountFixture(store.accounts, { plan: "enterprise", customLimits });
-      await admit(AT);
-      const instances = await openAll(store, options);
-      await Promise.all(instances.map(({ accounts }) => accounts.recordRejections(KEY, 4, AT)));
-      assert.equal((await store.accounts.find("acme"))?.rejections[FIRST.id]?.count, 16);
-      const results = await Promise.all(
-        instances.map(({ accounts }) => inLanes([1, 2, 3], () => accounts.admit(KEY, AT))),
-      );
-      const admissions = results.flatMap((result) => [...result.values()]);
-      const limited = admissions.filter((result) => outcomeName(result) === "rate_limit_exceeded");
-      assert.equal(limited.length, 4, "20 rejections in all do not ban");
-      assert.equal(
-        admissions.filter((result) => !result.ok && "startsBan" in result && result.startsBan).length,
-        1,
-      );
-      assert.equal((await store.accounts.find("acme"))?.rejections[FIRST.id]?.count, 21);
-    },
-  },
-  {
-    name: "when instances place the same orders, each is placed once, and one with other content is a conflict",
-    needs: "openAnother",
-    async check(store, options) {
-      const ids = idsUpTo(60);
-      const instances = await openAll(store, options);
-      const outcomes = await Promise.all(
-        instances.map(({ orders }, index) => {
-          const placed = ids.map((id) =>
-            index === 0 ? { ...pending(id), status: "shipped" as const } : pending(id),
-          );
-          return orders.place(index % 2 === 0 ? placed : placed.toReversed());
+      for (const { accountId, hash } of keys)
+        await store.accounts.create({
+          ...{ id: accountId, ...HIGHEST },
+          keys: [{ id: `${accountId}.first`, hash, createdAt: AT }],
+        });
+      const racers = instances.map((instance, index) => {
+        const event: OrderEvent = index % 2 === 0 ? "cancel" : "ship";
+        const apply = async (id: bigint): Promise<ApplyResult> => {
+          if (through === "apply") return instance.orders.apply(id, event, AT);
+          const { outcome } = await request(instance, { type: "apply", id, event }, keys[index]);
+          return outcome?.type === "apply" ? outcome.result : assert.fail("The event has an outcome.");
+        };
+        // They start at both ends.
+        return { event, apply, ids: index % 2 === 0 ? ids : ids.toReversed() };
+      });
+      // Each event has an order before the others begin: it succeeds for some, however slow its instances are.
+      const first = new Map<object, ReadonlyMap<bigint, ApplyResult>>();
+      for (const racer of racers.slice(0, 2))
+        first.set(racer, await inLanes(racer.ids.slice(0, 1), racer.apply));
+      const races = await Promise.all(
+        racers.map(async (racer) => {
+          const earlier = first.get(racer) ?? new Map<bigint, ApplyResult>();
+          const others = racer.ids.filter((id) => !earlier.has(id));
+          const results = await inLanes(others, racer.apply);
+          return { event: racer.event, results: new Map([...earlier, ...results]) };
         }),
       );
+      const winners = new Set<OrderEvent>();
       for (const id of ids) {
-        const { status } = (await store.orders.find(id)) ?? assert.fail(`Order ${id} is placed.`);
-        const place = Number(id);
-        const ofOrder = outcomes.map((all, index) => all.at(index % 2 === 0 ? place : -1 - place));
-        const expected =
-          status === "shipped"
-            ? ["placed", "conflict", "conflict", "conflict"]
-            : ["conflict", "placed", "unchanged", "unchanged"];
-        assert.deepEqual([...ofOrder.slice(0, 1), ...ofOrder.slice(1).sort()], expected, `order ${id}`);
-      }
-    },
-  },
-  {
-    name: "of instances that create one account, one succeeds, and keys that they add are all kept, up to 20",
-    needs: "openAnother",
-    async check(store, options) {
-      const instances = await openAll(store, options);
-      const created = await Promise.all(
-        instances.map(({ accounts }, index) =>
-          accounts.create({ id: "acme", plan: index % 2 === 0 ? "free" : "pro", keys: [] }),
-        ),
-      );
-      const winner = created.find(({ ok }) => ok);
-      assert.equal(created.filter(({ ok }) => ok).length, 1, "one instance creates the account");
-      assert.equal((await store.accounts.find("acme"))?.plan, winner?.ok && winner.account.plan);
-      // One key of each instance at a time: more of them would only wait for each other.
-      let added = 0;
-      for (let round = 0; round * INSTANCES < 24; round++) {
-        const updated = await Promise.all(
-          instances.map(({ accounts }, index) =>
-            accounts.update("acme", (account) => {
-              const id = round * INSTANCES + index;
-              const key = { id: `acme.${id}`, hash: `${id}`.padStart(64, "0"), createdAt: AT };
-              return addKey(account, key, AT);
-            }),
-          ),
-        );
-        added += updated.filter(({ ok }) => ok).length;
-      }
-      assert.equal(added, 20, "20 keys are added");
-      assert.equal((await store.accounts.find("acme"))?.keys.length, 20, "20 keys are kept");
-    },
-  },
-  {
-    name: "an account is read either before or after an update by another instance, never in between",
-    needs: "openAnother",
-    async check(store, options) {
-      await createAccountFixture(store.accounts, HIGHEST, [FIRST]);
-      const another = await options.openAnother();
-      let isDone = false;
-      const update = async () => {
-        for (let limit = 1; limit <= 60; limit++)
-          await another.accounts.update("acme", ({ id, keys }) => ({
-            ok: true,
-            account: {
-              ...{ id, plan: "enterprise", customLimits: { perMinute: limit, perDay: limit } },
-              keys: keys.map((key) => ({ ...key, expiresAt: limit })),
-            },
-          }));
-        isDone = true;
-      };
-      const read = async () => {
-        while (!isDone) {
-          const seen = (await store.accounts.find("acme")) ?? assert.fail("The account exists.");
-          const limit = seen.keys[0]?.expiresAt ?? HIGHEST.customLimits.perMinute;
-          assert.equal(
-            seen.customLimits?.perMinute,
-            limit,
-            "the limits and the keys of an account belong together",
-          );
-          await new Promise((resolve) => setTimeout(resolve));
+        const found = (await store.orders.find(id)) ?? assert.fail(`Order ${id} exists.`);
+        let successes = 0;
+        for (const { event, results } of races) {
+          const result = results.get(id) ?? assert.fail();
+          const expected = result.ok ? transition(pending(id), event, AT) : transition(found, event, AT);
+          assert.deepEqual(result, expected, `'${event}' on order ${id}, which is ${found.status}`);
+          if (result.ok) successes++;
+          if (result.ok) winners.add(event);
         }
-      };
-      await Promise.all([update(), read()]);
-    },
-  },
-  {
-    name: "a list contains each order once that exists throughout, while another instance adds and changes orders",
-    needs: "openAnother",
-    async check(store, options) {
-      const ids = idsUpTo(1_100);
-      await store.orders.place(ids.map(pending));
-      const { orders } = await options.openAnother();
-      const seen: string[] = [];
-      let [more, pages] = [-1n, 0];
-      for await (const { json } of store.orders.list()) {
-        seen.push(...[...json.matchAll(/"id":(-?\d+)/g)].map(([, id]) => `${id}`));
-        await orders.apply(ids[seen.length] ?? 0n, "ship", AT);
-        await orders.place([pending(more--), pending(10_000n - more)]);
-        assert.ok(++pages < 2_000, "the list ends");
+        assert.equal(successes, 1, `one of ${INSTANCES} events on order ${id} succeeds`);
       }
-      assert.equal(new Set(seen).size, seen.length, "no order is listed twice");
-      const missing = ids.find((id) => !seen.includes(`${id}`));
-      assert.equal(missing, undefined, `order ${missing} is listed`);
-      const counts = await Promise.all([store.orders.countByStatus(), orders.countByStatus()]);
-      assert.deepEqual(counts[0], counts[1], "both instances count the same");
-    },
-  },
-  {
-    name: "the environment that one instance has recorded stays, and an instance that is closed leaves the others usable",
-    needs: "openAnother",
-    async check(store, options) {
-      const instances = await openAll(store, options);
-      const recorded = await Promise.all(
-        instances.map(({ accounts }, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
-      );
-      assert.equal(new Set(recorded).size, 1, "every instance gets the environment that was recorded first");
-      const another = await options.openAnother();
-      await another.orders.place([pending(1n)]);
-      await options.closeAnother(another);
-      await assert.doesNotReject(store.check(), "an instance that is closed leaves the others usable");
-      assert.equal((await store.orders.apply(1n, "cancel", AT)).ok, true);
-      assert.equal((await instances[1]?.orders.find(1n))?.status, "cancelled");
-    },
-  },
-  {
-    name: "orders that instances change at the same time are counted by their status",
-    needs: "openAnother",
-    async check(store, options) {
-      const ids = idsUpTo(40);
-      await store.orders.place(ids.map(pending));
-      const instances = await openAll(store, options);
-      await Promise.all(
-        instances.map(({ orders }, index) =>
-          inLanes(ids, (id) => orders.apply(id, (Number(id) + index) % 2 === 0 ? "cancel" : "ship", AT)),
+      assert.equal(winners.size, 2, "both events succeed for some orders");
+    });
+
+  test("a ban, an unban, a revocation, a new key and a new plan in one instance apply to the next request in every other", async (store, options) => {
+    const { burst } = await createAccountFixture(store.accounts, { plan: "free" }, [FIRST]);
+    const [, second, third] = await openAll(store, options, 3);
+    const outcomes = async (at: number, { hash } = FIRST) => {
+      const admissions = [];
+      for (const instance of [second, third])
+        admissions.push(await instance?.accounts.admit({ ...KEY, hash }, at));
+      return admissions.map((admission) => (admission === undefined ? "none" : outcomeName(admission)));
+    };
+    const update = async (updater: Parameters<typeof store.accounts.update>[1]) =>
+      assert.equal((await store.accounts.update("acme", updater)).ok, true);
+    assert.deepEqual(await outcomes(AT), ["admitted", "admitted"]);
+    await update((account) => addKey(account, SECOND, AT));
+    assert.deepEqual(await outcomes(AT, SECOND), ["admitted", "admitted"], "the new key");
+    await burst(60 - 4 + DEFAULT_BAN_POLICY.maxRejections + 1, AT);
+    const nextMinute = AT + MINUTE_MS;
+    assert.deepEqual(await outcomes(nextMinute), ["api_key_banned", "api_key_banned"], "the ban");
+    await store.accounts.unban("acme", FIRST.id);
+    assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the unban");
+    await update((account) => ({
+      ok: true,
+      account: { ...account, plan: "enterprise", customLimits: { perMinute: 3, perDay: 1_000 } },
+    }));
+    assert.deepEqual(await outcomes(nextMinute), ["admitted", "rate_limit_exceeded"], "the new plan");
+    await store.accounts.resetUsage("acme");
+    assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the reset");
+    await update((account) => revokeKey(account, SECOND.id, AT));
+    assert.deepEqual(await outcomes(nextMinute, SECOND), ["unknown_key", "unknown_key"], "the revocation");
+  });
+
+  test("rejections that instances count at the same time add up to one ban, which is reported once", async (store, options) => {
+    const customLimits = { perMinute: 1, perDay: 1_000 };
+    const { admit } = await createAccountFixture(store.accounts, { plan: "enterprise", customLimits });
+    await admit(AT);
+    const instances = await openAll(store, options);
+    await Promise.all(instances.map(({ accounts }) => accounts.recordRejections(KEY, 4, AT)));
+    assert.equal((await store.accounts.find("acme"))?.rejections[FIRST.id]?.count, 16);
+    const results = await Promise.all(
+      instances.map(({ accounts }) => inLanes([1, 2, 3], () => accounts.admit(KEY, AT))),
+    );
+    const admissions = results.flatMap((result) => [...result.values()]);
+    const limited = admissions.filter((result) => outcomeName(result) === "rate_limit_exceeded");
+    assert.equal(limited.length, 4, "20 rejections in all do not ban");
+    assert.equal(
+      admissions.filter((result) => !result.ok && "startsBan" in result && result.startsBan).length,
+      1,
+    );
+    assert.equal((await store.accounts.find("acme"))?.rejections[FIRST.id]?.count, 21);
+  });
+
+  test("when instances place the same orders, each is placed once, and one with other content is a conflict", async (store, options) => {
+    const ids = idsUpTo(60);
+    const instances = await openAll(store, options);
+    const outcomes = await Promise.all(
+      instances.map(({ orders }, index) => {
+        const placed = ids.map((id) =>
+          index === 0 ? { ...pending(id), status: "shipped" as const } : pending(id),
+        );
+        return orders.place(index % 2 === 0 ? placed : placed.toReversed());
+      }),
+    );
+    for (const id of ids) {
+      const { status } = (await store.orders.find(id)) ?? assert.fail(`Order ${id} is placed.`);
+      const place = Number(id);
+      const ofOrder = outcomes.map((all, index) => all.at(index % 2 === 0 ? place : -1 - place));
+      const expected =
+        status === "shipped"
+          ? ["placed", "conflict", "conflict", "conflict"]
+          : ["conflict", "placed", "unchanged", "unchanged"];
+      assert.deepEqual([...ofOrder.slice(0, 1), ...ofOrder.slice(1).sort()], expected, `order ${id}`);
+    }
+  });
+
+  test("of instances that create one account, one succeeds, and keys that they add are all kept, up to 20", async (store, options) => {
+    const instances = await openAll(store, options);
+    const created = await Promise.all(
+      instances.map(({ accounts }, index) =>
+        accounts.create({ id: "acme", plan: index % 2 === 0 ? "free" : "pro", keys: [] }),
+      ),
+    );
+    const winner = created.find(({ ok }) => ok);
+    assert.equal(created.filter(({ ok }) => ok).length, 1, "one instance creates the account");
+    assert.equal((await store.accounts.find("acme"))?.plan, winner?.ok && winner.account.plan);
+    // One key of each instance at a time: more of them would only wait for each other.
+    let added = 0;
+    for (let round = 0; round * INSTANCES < 24; round++) {
+      const updated = await Promise.all(
+        instances.map(({ accounts }, index) =>
+          accounts.update("acme", (account) => {
+            const id = round * INSTANCES + index;
+            const key = { id: `acme.${id}`, hash: `${id}`.padStart(64, "0"), createdAt: AT };
+            return addKey(account, key, AT);
+          }),
         ),
       );
-      const expected = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as Record<
-        OrderStatus,
-        number
-      >;
-      for (const id of ids) expected[(await store.orders.find(id))?.status ?? assert.fail()]++;
-      for (const { orders } of instances) assert.deepEqual(await orders.countByStatus(), expected);
-      assert.equal((await collect(store.orders.list())).at(-1)?.last, true);
-    },
-  },
-];
+      added += updated.filter(({ ok }) => ok).length;
+    }
+    assert.equal(added, 20, "20 keys are added");
+    assert.equal((await store.accounts.find("acme"))?.keys.length, 20, "20 keys are kept");
+  });
+
+  test("an account is read either before or after an update by another instance, never in between", async (store, options) => {
+    await createAccountFixture(store.accounts, HIGHEST, [FIRST]);
+    const another = await options.openAnother();
+    let isDone = false;
+    const update = async () => {
+      for (let limit = 1; limit <= 60; limit++)
+        await another.accounts.update("acme", ({ id, keys }) => ({
+          ok: true,
+          account: {
+            ...{ id, plan: "enterprise", customLimits: { perMinute: limit, perDay: limit } },
+            keys: keys.map((key) => ({ ...key, expiresAt: limit })),
+          },
+        }));
+      isDone = true;
+    };
+    const read = async () => {
+      while (!isDone) {
+        const seen = (await store.accounts.find("acme")) ?? assert.fail("The account exists.");
+        const limit = seen.keys[0]?.expiresAt ?? HIGHEST.customLimits.perMinute;
+        assert.equal(
+          seen.customLimits?.perMinute,
+          limit,
+          "the limits and the keys of an account belong together",
+        );
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    };
+    await Promise.all([update(), read()]);
+  });
+
+  test("a list contains each order once that exists throughout, while another instance adds and changes orders", async (store, options) => {
+    const { orders } = await options.openAnother();
+    await listWhileChanging(store.orders, orders);
+    const counts = await Promise.all([store.orders.countByStatus(), orders.countByStatus()]);
+    assert.deepEqual(counts[0], counts[1], "both instances count the same");
+  });
+
+  test("the environment that one instance has recorded stays, and an instance that is closed leaves the others usable", async (store, options) => {
+    const instances = await openAll(store, options);
+    const recorded = await Promise.all(
+      instances.map(({ accounts }, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
+    );
+    assert.equal(new Set(recorded).size, 1, "every instance gets the environment that was recorded first");
+    const another = await options.openAnother();
+    await another.orders.place([pending(1n)]);
+    await options.closeAnother(another);
+    await assert.doesNotReject(store.check(), "an instance that is closed leaves the others usable");
+    assert.equal((await store.orders.apply(1n, "cancel", AT)).ok, true);
+    assert.equal((await instances[1]?.orders.find(1n))?.status, "cancelled");
+  });
+
+  test("orders that instances change at the same time are counted by their status", async (store, options) => {
+    const ids = idsUpTo(40);
+    await store.orders.place(ids.map(pending));
+    const instances = await openAll(store, options);
+    await Promise.all(
+      instances.map(({ orders }, index) =>
+        inLanes(ids, (id) => orders.apply(id, (Number(id) + index) % 2 === 0 ? "cancel" : "ship", AT)),
+      ),
+    );
+    const expected = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as Record<
+      OrderStatus,
+      number
+    >;
+    for (const id of ids) expected[(await store.orders.find(id))?.status ?? assert.fail()]++;
+    for (const { orders } of instances) assert.deepEqual(await orders.countByStatus(), expected);
+    assert.equal((await collect(store.orders.list())).at(-1)?.last, true);
+  });
+});

@@ -3,7 +3,7 @@ import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
-import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
+import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
@@ -24,138 +24,123 @@ export async function request({ accounts, orders }: Store, operation: StoreOpera
 }
 
 /** The guarantees of `AccountStore.admit` about the operation of a request. */
-export const operationCases: readonly UnboundedCase[] = [
-  {
-    name: "an admission performs operations on the orders of its store, which it names, or on none",
-    async check({ accounts, orders }) {
-      await createAccountFixture(accounts);
-      await orders.place([ORDER]);
-      const { performsOn } = accounts;
-      assert.ok(performsOn === undefined || performsOn === orders, "performsOn is the store's own orders");
-      for (const operation of [CANCEL, { type: "list" }] as const) {
-        const admission = await accounts.admit(KEY, AT, DEFAULT_BAN_POLICY, operation);
-        assert.ok(admission.ok);
-        const isPerformed = admission.outcome !== undefined;
-        assert.ok(!isPerformed || performsOn === orders, "an outcome needs performsOn");
-        if (operation === CANCEL)
-          assert.equal((await findOrder(orders, 7n))?.status, isPerformed ? "cancelled" : "pending");
-      }
-    },
-  },
-  {
-    name: "the operation of a rejected request is not performed",
-    async check(store) {
-      const customLimits = { perMinute: 1, perDay: 9 };
-      await createAccountFixture(store.accounts, { plan: "enterprise", customLimits }, [FIRST]);
-      await store.orders.place([ORDER]);
-      assert.equal((await request(store, CANCEL, { ...KEY, hash: SECOND.hash })).name, "unknown_key");
-      assert.equal((await request(store, { type: "list" })).name, "admitted");
-      assert.equal((await request(store, CANCEL)).name, "rate_limit_exceeded");
-      assert.deepEqual(await findOrder(store.orders, 7n), ORDER);
-    },
-  },
-  {
-    name: "a cancel with its admission changes the status only, and the request is counted once",
-    async check(store) {
-      const { accounts, orders } = store;
-      await createAccountFixture(accounts);
-      await orders.place([ORDER]);
-      const [list] = await collect(orders.list());
-      const { outcome } = await request(store, CANCEL);
-      const cancelled = { ...ORDER, status: "cancelled" };
-      assert.deepEqual(outcome, { type: "apply", result: { ok: true, order: cancelled } });
-      assert.deepEqual(await findOrder(orders, 7n), cancelled);
-      assert.deepEqual(await collect(orders.list()), [list]);
-      assert.equal((await accounts.find("acme"))?.usage.minute.count, 1);
-    },
-  },
-  {
-    name: "a request whose order does not allow the event, or does not exist, is admitted, counted, and says so",
-    async check(store) {
-      await createAccountFixture(store.accounts);
-      await store.orders.place([{ ...ORDER, status: "shipped" }]);
-      const shipped = await request(store, CANCEL);
-      assert.deepEqual(shipped.outcome, {
-        type: "apply",
-        result: { ok: false, code: "order_already_shipped", status: "shipped", event: "cancel" },
-      });
-      const missing = await request(store, { ...CANCEL, id: -8n });
-      assert.deepEqual(missing.outcome, { type: "apply", result: { ok: false, code: "order_not_found" } });
-      assert.equal((await store.accounts.find("acme"))?.usage.minute.count, 2);
-    },
-  },
-  {
-    name: "a further cancel in a minute is rejected once its key has expired or is banned, or the day is used up",
-    async check({ accounts, orders }) {
-      const expiring = { ...SECOND, expiresAt: AT + 2_000 };
-      const customLimits = { perMinute: 9, perDay: 6 };
-      await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
-      const ids = Array.from({ length: 9 }, (_, index) => BigInt(index));
-      await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
-      let next = 0n;
-      const cancel = async ({ hash }: { readonly hash: string }, at = AT) => {
-        const operation = { ...CANCEL, id: next++ };
-        return outcomeName(await accounts.admit({ ...KEY, hash }, at, DEFAULT_BAN_POLICY, operation));
-      };
-      const names: string[] = [];
-      for (const key of [FIRST, expiring, FIRST, expiring]) names.push(await cancel(key));
-      names.push(await cancel(expiring, AT + 1_999), await cancel(expiring, AT + 2_000));
-      await accounts.recordRejections(KEY, 21, AT);
-      names.push(await cancel(FIRST));
-      await accounts.unban("acme", FIRST.id);
-      names.push(await cancel(FIRST), await cancel(FIRST));
-      const admittedNames = Array.from({ length: 5 }, () => "admitted");
-      const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded"];
-      assert.deepEqual(names, [...admittedNames, ...others]);
-      const { usage, lastUses } = (await accounts.find("acme")) ?? assert.fail();
-      assert.deepEqual([usage.minute.count, usage.day.count], [6, 6]);
-      const minute = AT - (AT % MINUTE_MS);
-      if (lastUses !== undefined) assert.deepEqual(lastUses, { [FIRST.id]: minute, [SECOND.id]: minute });
-    },
-  },
-  {
-    name: "an event with its admission takes place at the instant of the admission",
-    async check(store) {
-      await createAccountFixture(store.accounts);
-      await store.orders.place([ORDER]);
-      await request(store, { type: "apply", id: 7n, event: "ship" });
-      assert.equal((await store.orders.find(7n))?.record.shipDate, new Date(AT).toISOString());
-    },
-  },
-  {
-    name: "of concurrent requests that cancel one order, one succeeds and all are counted",
-    async check(store) {
-      await createAccountFixture(store.accounts);
-      await store.orders.place([ORDER]);
-      const all = await Promise.all(Array.from({ length: 20 }, () => request(store, CANCEL)));
-      const codes = all.map(({ outcome }) => {
-        if (outcome?.type !== "apply") return "another operation";
-        return outcome.result.ok ? "cancelled" : outcome.result.code;
-      });
-      assert.deepEqual(codes.sort(), ["cancelled", ...Array(19).fill("order_already_cancelled")].sort());
-      assert.equal((await store.accounts.find("acme"))?.usage.day.count, 20);
-    },
-  },
-  {
-    name: "a list with its admission is complete, whether it has one page or more",
-    async check(store) {
-      await createAccountFixture(store.accounts);
-      let ids: bigint[] = [];
-      for (const count of [0, 3, 1_203]) {
-        const added = Array.from({ length: count - ids.length }, (_, index) => BigInt(ids.length + index));
-        await store.orders.place(added.map((id) => ({ record: { id }, status: "pending" })));
-        ids = [...ids, ...added];
-        const { outcome } = await request(store, { type: "list" });
-        assert.ok(outcome?.type === "list");
-        const { first, rest } = outcome;
-        const pages = first.last ? [first] : [first, ...(await collect(rest))];
-        const json = pages.flatMap((page) => (page.json === "" ? [] : [page.json])).join(",");
-        assertSameList(
-          recordsOf(json),
-          ids.map((id) => `{"id":${id}}`),
-        );
-        assert.equal(pages.at(-1)?.last, true);
-      }
-    },
-  },
-];
+export const operationCases = defineCases({ of: "store" }, (test) => {
+  test("an admission performs operations on the orders of its store, which it names, or on none", async (store) => {
+    const { accounts, orders } = store;
+    await createAccountFixture(accounts);
+    await orders.place([ORDER]);
+    const { performsOn } = accounts;
+    assert.ok(performsOn === undefined || performsOn === orders, "performsOn is the store's own orders");
+    for (const operation of [CANCEL, { type: "list" }] as const) {
+      const admission = await accounts.admit(KEY, AT, DEFAULT_BAN_POLICY, operation);
+      assert.ok(admission.ok);
+      const isPerformed = admission.outcome !== undefined;
+      assert.ok(!isPerformed || performsOn === orders, "an outcome needs performsOn");
+      if (operation === CANCEL)
+        assert.equal((await findOrder(orders, 7n))?.status, isPerformed ? "cancelled" : "pending");
+    }
+  });
+
+  test("the operation of a rejected request is not performed", async (store) => {
+    const customLimits = { perMinute: 1, perDay: 9 };
+    await createAccountFixture(store.accounts, { plan: "enterprise", customLimits }, [FIRST]);
+    await store.orders.place([ORDER]);
+    assert.equal((await request(store, CANCEL, { ...KEY, hash: SECOND.hash })).name, "unknown_key");
+    assert.equal((await request(store, { type: "list" })).name, "admitted");
+    assert.equal((await request(store, CANCEL)).name, "rate_limit_exceeded");
+    assert.deepEqual(await findOrder(store.orders, 7n), ORDER);
+  });
+
+  test("a cancel with its admission changes the status only, and the request is counted once", async (store) => {
+    const { accounts, orders } = store;
+    await createAccountFixture(accounts);
+    await orders.place([ORDER]);
+    const [list] = await collect(orders.list());
+    const { outcome } = await request(store, CANCEL);
+    const cancelled = { ...ORDER, status: "cancelled" };
+    assert.deepEqual(outcome, { type: "apply", result: { ok: true, order: cancelled } });
+    assert.deepEqual(await findOrder(orders, 7n), cancelled);
+    assert.deepEqual(await collect(orders.list()), [list]);
+    assert.equal((await accounts.find("acme"))?.usage.minute.count, 1);
+  });
+
+  test("a request whose order does not allow the event, or does not exist, is admitted, counted, and says so", async (store) => {
+    await createAccountFixture(store.accounts);
+    await store.orders.place([{ ...ORDER, status: "shipped" }]);
+    const shipped = await request(store, CANCEL);
+    assert.deepEqual(shipped.outcome, {
+      type: "apply",
+      result: { ok: false, code: "order_already_shipped", status: "shipped", event: "cancel" },
+    });
+    const missing = await request(store, { ...CANCEL, id: -8n });
+    assert.deepEqual(missing.outcome, { type: "apply", result: { ok: false, code: "order_not_found" } });
+    assert.equal((await store.accounts.find("acme"))?.usage.minute.count, 2);
+  });
+
+  test("a further cancel in a minute is rejected once its key has expired or is banned, or the day is used up", async (store) => {
+    const { accounts, orders } = store;
+    const expiring = { ...SECOND, expiresAt: AT + 2_000 };
+    const customLimits = { perMinute: 9, perDay: 6 };
+    await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
+    const ids = Array.from({ length: 9 }, (_, index) => BigInt(index));
+    await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+    let next = 0n;
+    const cancel = async ({ hash }: { readonly hash: string }, at = AT) => {
+      const operation = { ...CANCEL, id: next++ };
+      return outcomeName(await accounts.admit({ ...KEY, hash }, at, DEFAULT_BAN_POLICY, operation));
+    };
+    const names: string[] = [];
+    for (const key of [FIRST, expiring, FIRST, expiring]) names.push(await cancel(key));
+    names.push(await cancel(expiring, AT + 1_999), await cancel(expiring, AT + 2_000));
+    await accounts.recordRejections(KEY, 21, AT);
+    names.push(await cancel(FIRST));
+    await accounts.unban("acme", FIRST.id);
+    names.push(await cancel(FIRST), await cancel(FIRST));
+    const admittedNames = Array.from({ length: 5 }, () => "admitted");
+    const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded"];
+    assert.deepEqual(names, [...admittedNames, ...others]);
+    const { usage, lastUses } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([usage.minute.count, usage.day.count], [6, 6]);
+    const minute = AT - (AT % MINUTE_MS);
+    if (lastUses !== undefined) assert.deepEqual(lastUses, { [FIRST.id]: minute, [SECOND.id]: minute });
+  });
+
+  test("an event with its admission takes place at the instant of the admission", async (store) => {
+    await createAccountFixture(store.accounts);
+    await store.orders.place([ORDER]);
+    await request(store, { type: "apply", id: 7n, event: "ship" });
+    assert.equal((await store.orders.find(7n))?.record.shipDate, new Date(AT).toISOString());
+  });
+
+  test("of concurrent requests that cancel one order, one succeeds and all are counted", async (store) => {
+    await createAccountFixture(store.accounts);
+    await store.orders.place([ORDER]);
+    const all = await Promise.all(Array.from({ length: 20 }, () => request(store, CANCEL)));
+    const codes = all.map(({ outcome }) => {
+      if (outcome?.type !== "apply") return "another operation";
+      return outcome.result.ok ? "cancelled" : outcome.result.code;
+    });
+    assert.deepEqual(codes.sort(), ["cancelled", ...Array(19).fill("order_already_cancelled")].sort());
+    assert.equal((await store.accounts.find("acme"))?.usage.day.count, 20);
+  });
+
+  test("a list with its admission is complete, whether it has one page or more", async (store) => {
+    await createAccountFixture(store.accounts);
+    let ids: bigint[] = [];
+    for (const count of [0, 3, 1_203]) {
+      const added = Array.from({ length: count - ids.length }, (_, index) => BigInt(ids.length + index));
+      await store.orders.place(added.map((id) => ({ record: { id }, status: "pending" })));
+      ids = [...ids, ...added];
+      const { outcome } = await request(store, { type: "list" });
+      assert.ok(outcome?.type === "list");
+      const { first, rest } = outcome;
+      const pages = first.last ? [first] : [first, ...(await collect(rest))];
+      const json = pages.flatMap((page) => (page.json === "" ? [] : [page.json])).join(",");
+      assertSameList(
+        recordsOf(json),
+        ids.map((id) => `{"id":${id}}`),
+      );
+      assert.equal(pages.at(-1)?.last, true);
+    }
+  });
+});

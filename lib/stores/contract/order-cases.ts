@@ -11,7 +11,7 @@ import {
 } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { orderToJson } from "../../orders/wire.ts";
-import { assertSameList, collect, findOrder, recordsOf, type UnboundedCase } from "./contract-case.ts";
+import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const MAX = 2n ** 63n - 1n;
@@ -32,190 +32,160 @@ async function listed(orders: OrderStore): Promise<string> {
   return pages.flatMap(({ json }) => (json === "" ? [] : [json])).join(",");
 }
 
+/** Checks that a list has each order once that exists throughout, while `other` adds and changes orders. */
+export async function listWhileChanging(orders: OrderStore, other: OrderStore): Promise<void> {
+  const ids = sequence(1_100).map(({ record }) => record.id);
+  await orders.place(ids.map(pending));
+  const seen: string[] = [];
+  let [more, pages] = [-1n, 0];
+  for await (const { json } of orders.list()) {
+    seen.push(...[...json.matchAll(/"id":(-?\d+)/g)].map(([, id]) => `${id}`));
+    await other.apply(ids[seen.length] ?? 0n, "ship", AT);
+    await other.place([pending(more--), pending(10_000n - more)]);
+    assert.ok(++pages < 2_000, "the list ends");
+  }
+  assert.equal(new Set(seen).size, seen.length, "no order is listed twice");
+  const missing = ids.find((id) => !seen.includes(`${id}`));
+  assert.equal(missing, undefined, `order ${missing} is listed`);
+}
+
 /** The guarantees of `OrderStore`. */
-export const orderCases: readonly UnboundedCase[] = [
-  {
-    name: "a placed order is found unchanged, over the whole int64 range and without its absent fields",
-    async check({ orders }) {
-      const placed: StoredOrder[] = [
-        { record: { id: MAX }, status: "pending" },
-        { record: { id: -MAX - 1n, petId: MAX, quantity: 0 }, status: "cancelled" },
-        {
-          record: {
-            id: 0n,
-            petId: -1n,
-            quantity: 2 ** 31 - 1,
-            shipDate: "2026-02-28T23:59:60.5+05:30",
-            complete: true,
-          },
-          status: "shipped",
+export const orderCases = defineCases({ of: "orders" }, (test) => {
+  test("a placed order is found unchanged, over the whole int64 range and without its absent fields", async (orders) => {
+    const placed: StoredOrder[] = [
+      { record: { id: MAX }, status: "pending" },
+      { record: { id: -MAX - 1n, petId: MAX, quantity: 0 }, status: "cancelled" },
+      {
+        record: {
+          id: 0n,
+          petId: -1n,
+          quantity: 2 ** 31 - 1,
+          shipDate: "2026-02-28T23:59:60.5+05:30",
+          complete: true,
         },
-        { record: { id: 2n ** 53n + 1n, complete: false }, status: "pending" },
-      ];
-      assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
-      for (const order of placed) assert.deepEqual(await findOrder(orders, order.record.id), order);
-      for (const id of [1n, ...BEYOND_INT64])
-        assert.equal(await orders.find(id), undefined, `there is no order ${id}`);
-    },
-  },
-  {
-    name: "placing an existing order again changes nothing, and different content is a conflict",
-    async check({ orders }) {
-      const other: StoredOrder = { record: { id: 1n, quantity: 9 }, status: "pending" };
-      const cancelled: StoredOrder = { ...pending(1n), status: "cancelled" };
-      assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
-      assert.deepEqual(
-        await orders.place([
-          pending(1n),
-          other,
-          cancelled,
-          pending(2n),
-          pending(2n),
-          { ...pending(2n), status: "shipped" },
-        ]),
-        ["unchanged", "conflict", "conflict", "placed", "unchanged", "conflict"],
-      );
-      assert.deepEqual(await findOrder(orders, 1n), pending(1n));
-      assert.deepEqual(await findOrder(orders, 2n), pending(2n));
-      assert.deepEqual(await orders.place([]), []);
-    },
-  },
-  ...ORDER_STATUSES.flatMap((status) =>
-    ORDER_EVENTS.map(
-      (event): UnboundedCase => ({
-        name: `'${event}' on a ${status} order does exactly what the lifecycle table says`,
-        async check({ orders }) {
-          const before: StoredOrder = {
-            record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
-            status,
-          };
-          await orders.place([before, pending(MAX - 1n)]);
-          const expected = transition(before, event, AT);
-          assert.deepEqual(await orders.apply(MAX, event, AT), expected);
-          const after = expected.ok ? expected.order : before;
-          assert.deepEqual(await findOrder(orders, MAX), after);
-          assert.equal(
-            await listed(orders),
-            `${orderToJson(pending(MAX - 1n).record)},${orderToJson(after.record)}`,
-          );
-        },
+        status: "shipped",
+      },
+      { record: { id: 2n ** 53n + 1n, complete: false }, status: "pending" },
+    ];
+    assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
+    for (const order of placed) assert.deepEqual(await findOrder(orders, order.record.id), order);
+    for (const id of [1n, ...BEYOND_INT64])
+      assert.equal(await orders.find(id), undefined, `there is no order ${id}`);
+  });
+
+  test("placing an existing order again changes nothing, and different content is a conflict", async (orders) => {
+    const other: StoredOrder = { record: { id: 1n, quantity: 9 }, status: "pending" };
+    const cancelled: StoredOrder = { ...pending(1n), status: "cancelled" };
+    assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
+    assert.deepEqual(
+      await orders.place([
+        pending(1n),
+        other,
+        cancelled,
+        pending(2n),
+        pending(2n),
+        { ...pending(2n), status: "shipped" },
+      ]),
+      ["unchanged", "conflict", "conflict", "placed", "unchanged", "conflict"],
+    );
+    assert.deepEqual(await findOrder(orders, 1n), pending(1n));
+    assert.deepEqual(await findOrder(orders, 2n), pending(2n));
+    assert.deepEqual(await orders.place([]), []);
+  });
+
+  for (const status of ORDER_STATUSES)
+    for (const event of ORDER_EVENTS)
+      test(`'${event}' on a ${status} order does exactly what the lifecycle table says`, async (orders) => {
+        const before: StoredOrder = {
+          record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
+          status,
+        };
+        await orders.place([before, pending(MAX - 1n)]);
+        const expected = transition(before, event, AT);
+        assert.deepEqual(await orders.apply(MAX, event, AT), expected);
+        const after = expected.ok ? expected.order : before;
+        assert.deepEqual(await findOrder(orders, MAX), after);
+        const records = [pending(MAX - 1n), after].map(({ record }) => orderToJson(record));
+        assert.equal(await listed(orders), records.join());
+      });
+
+  test("an event on a missing order fails with order_not_found and changes nothing", async (orders) => {
+    for (const event of ORDER_EVENTS) {
+      for (const id of [5n, ...BEYOND_INT64])
+        assert.deepEqual(await orders.apply(id, event, AT), { ok: false, code: "order_not_found" });
+    }
+    assert.equal(await listed(orders), "");
+  });
+
+  test("an event that the lifecycle does not have is rejected with InvalidInputError, and changes nothing", async (orders) => {
+    await orders.place([pending(1n)]);
+    for (const event of ["toString", "constructor", "__proto__", "lose", "", undefined]) {
+      const applied = orders.apply(1n, event as OrderEvent, AT);
+      await assert.rejects(applied, isInvalidInput, `the event ${event}`);
+    }
+    assert.deepEqual(await findOrder(orders, 1n), pending(1n));
+  });
+
+  test("an order whose status somebody has changed by hand is returned as it is, not counted, and takes no event", async (orders) => {
+    const edited: StoredOrder = { record: { id: 1n }, status: "constructor" as OrderStatus };
+    await orders.place([edited, pending(2n)]);
+    assert.deepEqual((await orders.page({ limit: 10 })).orders, [edited, pending(2n)]);
+    assert.deepEqual(await orders.countByStatus(), sumByStatus([["pending", 1]]));
+    for (const event of ORDER_EVENTS)
+      await assert.rejects(orders.apply(1n, event, AT), new RegExp(ORDER_STATUSES.join(", ")));
+    assert.deepEqual(await findOrder(orders, 1n), edited);
+  });
+
+  test("when cancels and ships race for an order, exactly one succeeds and the others report its status", async (orders) => {
+    const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
+    await orders.place(ids.map(pending));
+    await Promise.all(
+      ids.map(async (id) => {
+        const events: OrderEvent[] =
+          id % 2n === 0n ? ["cancel", "ship", "cancel"] : ["ship", "cancel", "ship"];
+        const results = await Promise.all(events.map((event) => orders.apply(id, event, AT)));
+        const winners = results.filter(({ ok }) => ok);
+        assert.equal(winners.length, 1, "exactly one event succeeds");
+        const status = (await orders.find(id))?.status;
+        for (const result of results) {
+          const seen = result.ok ? result.order.status : result.code !== "order_not_found" && result.status;
+          assert.equal(seen, status);
+        }
       }),
-    ),
-  ),
-  {
-    name: "an event on a missing order fails with order_not_found and changes nothing",
-    async check({ orders }) {
-      for (const event of ORDER_EVENTS) {
-        for (const id of [5n, ...BEYOND_INT64])
-          assert.deepEqual(await orders.apply(id, event, AT), { ok: false, code: "order_not_found" });
-      }
-      assert.equal(await listed(orders), "");
-    },
-  },
-  {
-    name: "an event that the lifecycle does not have is rejected with InvalidInputError, and changes nothing",
-    async check({ orders }) {
-      await orders.place([pending(1n)]);
-      for (const event of ["toString", "constructor", "__proto__", "lose", "", undefined]) {
-        const applied = orders.apply(1n, event as OrderEvent, AT);
-        await assert.rejects(applied, isInvalidInput, `the event ${event}`);
-      }
-      assert.deepEqual(await findOrder(orders, 1n), pending(1n));
-    },
-  },
-  {
-    name: "an order whose status somebody has changed by hand is returned as it is, not counted, and takes no event",
-    async check({ orders }) {
-      const edited: StoredOrder = { record: { id: 1n }, status: "constructor" as OrderStatus };
-      await orders.place([edited, pending(2n)]);
-      assert.deepEqual((await orders.page({ limit: 10 })).orders, [edited, pending(2n)]);
-      assert.deepEqual(await orders.countByStatus(), sumByStatus([["pending", 1]]));
-      for (const event of ORDER_EVENTS)
-        await assert.rejects(orders.apply(1n, event, AT), new RegExp(ORDER_STATUSES.join(", ")));
-      assert.deepEqual(await findOrder(orders, 1n), edited);
-    },
-  },
-  {
-    name: "when cancels and ships race for an order, exactly one succeeds and the others report its status",
-    async check({ orders }) {
-      const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
-      await orders.place(ids.map(pending));
-      await Promise.all(
-        ids.map(async (id) => {
-          const events: OrderEvent[] =
-            id % 2n === 0n ? ["cancel", "ship", "cancel"] : ["ship", "cancel", "ship"];
-          const results = await Promise.all(events.map((event) => orders.apply(id, event, AT)));
-          const winners = results.filter(({ ok }) => ok);
-          assert.equal(winners.length, 1, "exactly one event succeeds");
-          const status = (await orders.find(id))?.status;
-          for (const result of results) {
-            const seen = result.ok ? result.order.status : result.code !== "order_not_found" && result.status;
-            assert.equal(seen, status);
-          }
-        }),
-      );
-    },
-  },
-  {
-    name: "the list of an empty store is empty",
-    async check({ orders }) {
-      assert.equal(await listed(orders), "");
-    },
-  },
-  {
-    name: "lists of 1, 500, 501, 1,000, 1,001 and 2,003 orders contain every record once, ascending by identifier",
-    async check({ orders }) {
-      let placed = 0;
-      for (const count of [1, 500, 501, 1_000, 1_001, 2_003]) {
-        const expected = sequence(count);
-        const records = expected.map(({ record }) => orderToJson(record));
-        await orders.place(expected.slice(placed).toReversed());
-        placed = count;
-        assertSameList(recordsOf(await listed(orders)), records, `the list of ${count} orders`);
-      }
-    },
-  },
-  {
-    name: "the list is in numeric order, across zero and beyond 2^53",
-    async check({ orders }) {
-      const beyond = 2n ** 53n;
-      const ids = [-MAX - 1n, -beyond - 1n, -10n, -9n, 0n, 9n, 10n, beyond, beyond + 1n, MAX - 1n, MAX];
-      await orders.place(ids.toReversed().map(pending));
-      assertSameList(
-        recordsOf(await listed(orders)),
-        ids.map((id) => orderToJson(pending(id).record)),
-      );
-    },
-  },
-  {
-    name: "an order present for the whole iteration is listed once while others are added and changed",
-    async check({ orders }) {
-      const placed = sequence(1_100);
-      await orders.place(placed);
-      const seen: string[] = [];
-      let more = -1n;
-      for await (const { json } of orders.list()) {
-        seen.push(json);
-        assert.ok(seen.length < 2_000, "the list ends");
-        await orders.apply(1_500n, "cancel", AT);
-        await orders.place([pending(more--), pending(10_000n - more)]);
-      }
-      const ids = [...seen.join(",").matchAll(/"id":(-?\d+)/g)].map(([, id]) => BigInt(id ?? ""));
-      assert.deepEqual(new Set(ids).size, ids.length, "no order is listed twice");
-      const found = new Set(ids);
-      for (const { record } of placed) assert.ok(found.has(record.id), `order ${record.id} is listed`);
-    },
-  },
-  {
-    name: "a list that is abandoned early leaves the store usable",
-    async check({ orders }) {
-      await orders.place(sequence(1_100));
-      for await (const page of orders.list()) {
-        assert.equal(page.last, false);
-        break;
-      }
-      assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
-      assert.equal((await orders.apply(1n, "cancel", AT)).ok, true);
-    },
-  },
-];
+    );
+  });
+
+  test("lists of 0, 1, 500, 501, 1,000, 1,001 and 2,003 orders contain every record once, ascending by identifier", async (orders) => {
+    let placed = 0;
+    for (const count of [0, 1, 500, 501, 1_000, 1_001, 2_003]) {
+      const expected = sequence(count);
+      const records = expected.map(({ record }) => orderToJson(record));
+      await orders.place(expected.slice(placed).toReversed());
+      placed = count;
+      assertSameList(recordsOf(await listed(orders)), records, `the list of ${count} orders`);
+    }
+  });
+
+  test("the list is in numeric order, across zero and beyond 2^53", async (orders) => {
+    const beyond = 2n ** 53n;
+    const ids = [-MAX - 1n, -beyond - 1n, -10n, -9n, 0n, 9n, 10n, beyond, beyond + 1n, MAX - 1n, MAX];
+    await orders.place(ids.toReversed().map(pending));
+    assertSameList(
+      recordsOf(await listed(orders)),
+      ids.map((id) => orderToJson(pending(id).record)),
+    );
+  });
+
+  test("an order present for the whole iteration is listed once while others are added and changed", (orders) =>
+    listWhileChanging(orders, orders));
+
+  test("a list that is abandoned early leaves the store usable", async (orders) => {
+    await orders.place(sequence(1_100));
+    for await (const page of orders.list()) {
+      assert.equal(page.last, false);
+      break;
+    }
+    assert.deepEqual(await orders.place([pending(1n)]), ["placed"]);
+    assert.equal((await orders.apply(1n, "cancel", AT)).ok, true);
+  });
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../store.ts";
-import { collect, findOrder, type UnboundedCase } from "./contract-case.ts";
+import { type ContractCase, collect, defineCases, findOrder } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, outcomeName } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
@@ -61,11 +61,11 @@ async function onceAvailable<T>(call: () => Promise<T>): Promise<T> {
 const countOf = async ({ accounts }: Store) => (await accounts.find("acme"))?.usage.minute.count;
 
 /** The guarantees of a store whose database, or the network before it, fails. */
-export const outageCases: readonly UnboundedCase[] = [
-  {
-    name: "while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back",
-    needs: "interrupt",
-    async check(store, { interrupt }) {
+export const outageCases: readonly ContractCase[] = [
+  ...defineCases({ of: "store", needs: "interrupt" }, (test) => {
+    test("while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back", async (store, {
+      interrupt,
+    }) => {
       const { accounts, orders, outbox } = store;
       const { admit } = await createAccountFixture(accounts);
       await orders.place([ORDER]);
@@ -94,12 +94,12 @@ export const outageCases: readonly UnboundedCase[] = [
       assert.equal(await onceAvailable(() => countOf(store)), 1, "the rejected admission was not counted");
       assert.equal((await onceAvailable(() => orders.apply(7n, "cancel", AT))).ok, true);
       assert.equal(outcomeName(await onceAvailable(() => admit(AT))), "admitted");
-    },
-  },
-  {
-    name: "an admission whose response is lost counts once, and its event takes place once",
-    needs: "loseResponse",
-    async check(store, { loseResponse }) {
+    });
+  }),
+  ...defineCases({ of: "store", needs: "loseResponse" }, (test) => {
+    test("an admission whose response is lost counts once, and its event takes place once", async (store, {
+      loseResponse,
+    }) => {
       await createAccountFixture(store.accounts);
       await store.orders.place([ORDER, OTHER]);
       // The first request in a minute, and one that follows.
@@ -116,12 +116,12 @@ export const outageCases: readonly UnboundedCase[] = [
           assert.deepEqual(result.outcome, { type: "apply", result: { ok: true, order: cancelled } });
         if (result !== undefined) assert.deepEqual(order, cancelled, "the order is cancelled");
       }
-    },
-  },
-  {
-    name: "an event whose response is lost takes place once, and is never reported as one that was not allowed",
-    needs: "loseResponse",
-    async check({ orders }, { loseResponse }) {
+    });
+
+    test("an event whose response is lost takes place once, and is never reported as one that was not allowed", async (store, {
+      loseResponse,
+    }) => {
+      const { orders } = store;
       await orders.place([ORDER]);
       await loseResponse();
       const shipped = {
@@ -139,12 +139,12 @@ export const outageCases: readonly UnboundedCase[] = [
       });
       if (placed !== undefined) assert.deepEqual(placed, ["placed"]);
       assert.deepEqual(await onceAvailable(() => orders.place([OTHER])), ["unchanged"]);
-    },
-  },
-  {
-    name: "rejections whose response was lost, and which are recorded again with the same token, count once",
-    needs: "loseResponse",
-    async check({ accounts }, { loseResponse }) {
+    });
+
+    test("rejections whose response was lost, and which are recorded again with the same token, count once", async (store, {
+      loseResponse,
+    }) => {
+      const { accounts } = store;
       await createAccountFixture(accounts);
       const record = (count: number, token: string) =>
         accounts.recordRejections(KEY, count, AT, undefined, token);
@@ -158,6 +158,6 @@ export const outageCases: readonly UnboundedCase[] = [
       const { rejections } = (await onceAvailable(() => accounts.find("acme"))) ?? assert.fail();
       assert.equal(rejections[FIRST.id]?.count, 9, "3, 5 and 1 rejections are counted once each");
       assert.equal((await collect(accounts.list())).length, 1);
-    },
-  },
+    });
+  }),
 ];

@@ -5,7 +5,7 @@ import { acceptsEvent, ORDER_EVENTS, type OrderEvent, type OrderStatus } from ".
 import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import type { Store } from "../store.ts";
-import type { UnboundedCase } from "./contract-case.ts";
+import { type ContractCase, defineCases } from "./contract-case.ts";
 import { AT } from "./fixture.ts";
 
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
@@ -73,10 +73,10 @@ async function heldBy(outbox: Outbox, after: number, count: number): Promise<rea
   }
 }
 
-const cases: readonly UnboundedCase[] = [
-  {
-    name: "every event adds one change to the history, and is next although the ones before it were never in the outbox",
-    async check(store) {
+/** The guarantees of an `Outbox`. */
+export const outboxCases: readonly ContractCase[] = [
+  ...defineCases({ of: "store", part: "outbox" }, (test) => {
+    test("every event adds one change to the history, and is next although the ones before it were never in the outbox", async (store) => {
       const { orders } = store;
       const ways = waysFrom("pending").map((events, index) => ({ id: BigInt(index), events }));
       await orders.place(
@@ -99,11 +99,9 @@ const cases: readonly UnboundedCase[] = [
           [`${id}:${events.length + 1}`, last, statusBefore(last), waiting.order?.status],
         );
       }
-    },
-  },
-  {
-    name: "an outbox that is off has nothing, one that is on has every later change, and switching it off leaves these",
-    async check(store) {
+    });
+
+    test("an outbox that is off has nothing, one that is on has every later change, and switching it off leaves these", async (store) => {
       const { orders, outbox = assert.fail() } = store;
       assert.equal(await outbox.isOn(), false, "off unless it was switched on");
       await orders.place([pending(1n), pending(2n)], AT);
@@ -123,11 +121,9 @@ const cases: readonly UnboundedCase[] = [
       assert.equal(await outbox.isOn(), false);
       await orders.apply(2n, "ship", AT + 4);
       assert.deepEqual(nextOf(await lease(outbox, AT + 5)), ["1:2", "3:1"]);
-    },
-  },
-  {
-    name: "an outbox that is switched off while orders wait keeps these until each of their changes is delivered, and no other",
-    async check(store) {
+    });
+
+    test("an outbox that is switched off while orders wait keeps these until each of their changes is delivered, and no other", async (store) => {
       const { orders } = store;
       const outbox = await switchOn(store);
       await orders.place([pending(1n), pending(2n), pending(3n)], AT);
@@ -145,11 +141,9 @@ const cases: readonly UnboundedCase[] = [
         await outbox.acknowledge([{ id: 1n, delivered: number, lease: LEASE }]);
       }
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
-    },
-  },
-  {
-    name: "the changes of an order are next one after another, and a lease keeps others from it until it is released",
-    async check(store) {
+    });
+
+    test("the changes of an order are next one after another, and a lease keeps others from it until it is released", async (store) => {
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n)], AT);
@@ -177,11 +171,9 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await lease(outbox, AT + YEAR_MS), []);
       assert.deepEqual(await heldBy(outbox, AT, 0), []);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
-    },
-  },
-  {
-    name: "no order, one or many are listed, leased and acknowledged in one call",
-    async check(store) {
+    });
+
+    test("no order, one or many are listed, leased and acknowledged in one call", async (store) => {
       const outbox = await switchOn(store);
       for (const count of [0, 1, 120]) {
         const orders = Array.from({ length: count }, (_, index) => pending(BigInt(count + index)));
@@ -191,11 +183,9 @@ const cases: readonly UnboundedCase[] = [
         await outbox.acknowledge(orders.map(({ record: { id } }) => ({ id, delivered: 1, lease: LEASE })));
         assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
       }
-    },
-  },
-  {
-    name: "a change that follows while one is delivered is next, and a late or repeated acknowledgement changes nothing",
-    async check(store) {
+    });
+
+    test("a change that follows while one is delivered is next, and a late or repeated acknowledgement changes nothing", async (store) => {
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n), pending(2n)], AT);
@@ -210,11 +200,9 @@ const cases: readonly UnboundedCase[] = [
       await outbox.acknowledge([{ id: 1n, delivered: 3, lease: LEASE }]);
       await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
-    },
-  },
-  {
-    name: "a delivery that is recorded after its lease has passed on counts, and leaves the order to whoever has it now",
-    async check(store) {
+    });
+
+    test("a delivery that is recorded after its lease has passed on counts, and leaves the order to whoever has it now", async (store) => {
       const outbox = await switchOn(store);
       await store.orders.place([pending(1n), pending(2n)], AT);
       await store.orders.apply(1n, "ship", AT);
@@ -241,11 +229,9 @@ const cases: readonly UnboundedCase[] = [
       await outbox.release([{ id: 1n, hold: LEASE }]);
       await outbox.acknowledge([{ id: 1n, delivered: 2, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 }, "nobody has leased it since");
-    },
-  },
-  {
-    name: "a failure sets the next attempt or sets the change aside, unless the lease has passed on; retry makes it due",
-    async check(store) {
+    });
+
+    test("a failure sets the next attempt or sets the change aside, unless the lease has passed on; retry makes it due", async (store) => {
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n), pending(2n), pending(3n)], AT);
@@ -270,11 +256,9 @@ const cases: readonly UnboundedCase[] = [
       await outbox.postpone(3n, LEASE, AT + YEAR_MS);
       assert.equal(await outbox.retry(), 2, "retry without an order: also what waits for its next attempt");
       assert.deepEqual(nextOf(await lease(outbox)), ["2:1", "3:1"]);
-    },
-  },
-  {
-    name: "the oldest changes are leased and listed first, with the time at which they are due",
-    async check(store) {
+    });
+
+    test("the oldest changes are leased and listed first, with the time at which they are due", async (store) => {
       const outbox = await switchOn(store);
       const ids = [7n, 2n, 9n, 4n, -1n, 8n, 3n, 6n, 1n, 5n];
       for (const [age, id] of ids.entries()) await store.orders.place([pending(id)], AT + age);
@@ -298,12 +282,28 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await listed("failed", 1), [2n]);
       await outbox.acknowledge([{ id: 7n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 7, failed: 2, oldest: AT + 2 });
-    },
-  },
-  {
-    name: "an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("a change of a host nine years ahead is not newer than its lease, so that it is late in time", async (store) => {
+      const outbox = await switchOn(store);
+      await store.orders.place([pending(1n)], AT + 9 * YEAR_MS);
+      await lease(outbox);
+      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
+      await outbox.release([{ id: 1n, hold: LEASE }]);
+      await lease(outbox, AT + MINUTE_MS);
+      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
+      const [listed] = await outbox.list("waiting", 1);
+      assert.equal(
+        changeAfter(listed ?? assert.fail()).at,
+        AT + 9 * YEAR_MS,
+        "the history stays as it was written",
+      );
+    });
+  }),
+  ...defineCases({ of: "store", needs: "openAnother", part: "outbox" }, (test) => {
+    test("an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside", async (store, {
+      openAnother,
+    }) => {
       const outbox = await switchOn(store);
       const { outbox: other = assert.fail() } = await openAnother();
       await store.orders.place([1n, 2n, 3n, 4n, 5n].map(pending), AT);
@@ -325,12 +325,11 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(await outbox.backlog(), { waiting: 5, failed: 1, oldest: AT });
       await outbox.release(held);
       assert.deepEqual(await lease(outbox), [], "a lease that has changed hands is not released");
-    },
-  },
-  {
-    name: "hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order", async (store, {
+      openAnother,
+    }) => {
       const outbox = await switchOn(store);
       const another = await openAnother();
       for (const [round, skewMs] of [MINUTE_MS, -MINUTE_MS].entries()) {
@@ -353,12 +352,11 @@ const cases: readonly UnboundedCase[] = [
         for (const id of ids)
           assert.ok(received.indexOf(`${id}:1`) < received.indexOf(`${id}:2`), "in their order");
       }
-    },
-  },
-  {
-    name: "what a host leaves behind whose clock is 121 minutes or nine years ahead is delivered within two minutes",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("what a host leaves behind whose clock is 121 minutes or nine years ahead is delivered within two minutes", async (store, {
+      openAnother,
+    }) => {
       const outbox = await switchOn(store);
       for (const [round, skewMs] of [121 * MINUTE_MS, 9 * YEAR_MS].entries()) {
         const [hanging, failing] = [BigInt(10 * round), BigInt(10 * round + 1)];
@@ -388,42 +386,22 @@ const cases: readonly UnboundedCase[] = [
         const expected = [hanging, failing].map((id) => [`${id}:1`, true]);
         assert.deepEqual(received.toSorted(), expected, `after a clock that was ${skewMs} ms ahead`);
       }
-    },
-  },
-  {
-    name: "a change of a host nine years ahead is not newer than its lease, so that it is late in time",
-    async check(store) {
-      const outbox = await switchOn(store);
-      await store.orders.place([pending(1n)], AT + 9 * YEAR_MS);
-      await lease(outbox);
-      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
-      await outbox.release([{ id: 1n, hold: LEASE }]);
-      await lease(outbox, AT + MINUTE_MS);
-      assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 0, oldest: AT });
-      const [listed] = await outbox.list("waiting", 1);
-      assert.equal(
-        changeAfter(listed ?? assert.fail()).at,
-        AT + 9 * YEAR_MS,
-        "the history stays as it was written",
-      );
-    },
-  },
-  {
-    name: "an instance that was opened before the outbox was switched on has its changes in it too",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("an instance that was opened before the outbox was switched on has its changes in it too", async (store, {
+      openAnother,
+    }) => {
       const another = await openAnother();
       await another.orders.place([pending(1n)], AT);
       const outbox = await switchOn(store);
       await another.orders.apply(1n, "cancel", AT);
       await another.orders.place([pending(2n)], AT);
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2", "2:1"]);
-    },
-  },
-  {
-    name: "a call that finds the outbox switched on resolves when the changes of every instance are in it, too",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("a call that finds the outbox switched on resolves when the changes of every instance are in it, too", async (store, {
+      openAnother,
+    }) => {
       const [first = assert.fail(), second = assert.fail()] = [store.outbox, (await openAnother()).outbox];
       const { orders } = await openAnother();
       await orders.place([pending(1n)], AT);
@@ -433,12 +411,11 @@ const cases: readonly UnboundedCase[] = [
       await orders.apply(1n, "cancel", AT);
       assert.deepEqual(nextOf(await lease(second)), ["1:2"]);
       await switching;
-    },
-  },
-  {
-    name: "instances that lease at the same time share the orders, and none is leased twice",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("instances that lease at the same time share the orders, and none is leased twice", async (store, {
+      openAnother,
+    }) => {
       const outbox = await switchOn(store);
       const ids = Array.from({ length: 60 }, (_, index) => BigInt(index));
       await store.orders.place(ids.map(pending), AT);
@@ -454,12 +431,11 @@ const cases: readonly UnboundedCase[] = [
         others.map((each) => each?.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE })))),
       );
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
-    },
-  },
-  {
-    name: "changes that are made while the ones before them are acknowledged are next, and none is lost",
-    needs: "openAnother",
-    async check(store, { openAnother }) {
+    });
+
+    test("changes that are made while the ones before them are acknowledged are next, and none is lost", async (store, {
+      openAnother,
+    }) => {
       const outbox = await switchOn(store);
       const { orders } = await openAnother();
       const ids = Array.from({ length: 40 }, (_, index) => BigInt(index));
@@ -470,12 +446,12 @@ const cases: readonly UnboundedCase[] = [
         ...ids.map((id) => orders.apply(id, "cancel", AT)),
       ]);
       assert.deepEqual(nextOf(await lease(outbox)), ids.map((id) => `${id}:2`).sort());
-    },
-  },
-  {
-    name: "a change and an acknowledgement whose responses are lost, and which are repeated, count once",
-    needs: "loseResponse",
-    async check(store, { loseResponse }) {
+    });
+  }),
+  ...defineCases({ of: "store", needs: "loseResponse", part: "outbox" }, (test) => {
+    test("a change and an acknowledgement whose responses are lost, and which are repeated, count once", async (store, {
+      loseResponse,
+    }) => {
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n)], AT);
@@ -490,9 +466,6 @@ const cases: readonly UnboundedCase[] = [
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);
       await outbox.acknowledge([{ id: 1n, delivered: 2, lease: LEASE }]);
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
-    },
-  },
+    });
+  }),
 ];
-
-/** The guarantees of an `Outbox`. */
-export const outboxCases: readonly UnboundedCase[] = cases.map((each) => ({ ...each, needsOutbox: true }));

@@ -1,8 +1,7 @@
 import type { Instant } from "../core/time.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../plans/plan-limits.ts";
 import {
-  hasCapacity,
-  increment,
+  checkLimits,
   MINUTE_MS,
   NO_USAGE,
   type Quota,
@@ -101,14 +100,14 @@ export function createAnonymousCallers({
       const site = recordUse(network.site, minuteOf(at));
       const subnet = site === overflow ? undefined : network.subnet;
       if (subnet !== undefined) claimSubnet(site, subnet, at);
-      const usage = usageAt(readUsage(site, subnet), at);
-      const withinLimit = hasCapacity(usage, limits);
-      const counted = withinLimit ? increment(usage) : usage;
-      if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, counted);
-      else site.shared = counted;
-      const quota = tightestQuota(counted, limits);
-      if (quota.remaining === 0) lastExhaustedAt = at;
-      return { withinLimit, quota };
+      const check = checkLimits(limits, readUsage(site, subnet), at);
+      if (check.ok) {
+        if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, check.usage);
+        else site.shared = check.usage;
+      }
+      const { limit, remaining, resetsAt } = check;
+      if (remaining === 0) lastExhaustedAt = at;
+      return { withinLimit: check.ok, quota: { limit, remaining, resetsAt } };
     },
 
     peek,

@@ -222,7 +222,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     if (entry !== undefined && unreported.has(entry)) await report(entry);
     const changesBefore = changes;
     const admission = await invalidKeys.admit(key, at, policy, operation);
-    if (isRejection(admission)) {
+    if (!admission.ok && admission.code !== "invalid_api_key") {
       // A rejection that was decided before a change must not outlast it.
       remember(key, admission, changes === changesBefore ? at : -Infinity, policy);
     } else if (rejected.size > 0) expire(key.hash);
@@ -237,10 +237,13 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     if (!unreported.has(entry)) rejected.delete(hash);
   }
 
-  function expireAccount(accountId: string): void {
+  /** Waits for a change by an operator, after which nothing that was decided about the account counts. */
+  async function changeAccount<T>(accountId: string, change: Promise<T>): Promise<T> {
+    const result = await change;
     changes++;
     invalidKeys.discardReading(accountId);
     for (const [hash, { key }] of rejected) if (key.accountId === accountId) expire(hash);
+    return result;
   }
 
   return {
@@ -286,23 +289,9 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       return result;
     },
 
-    async update(id, updater) {
-      const result = await accounts.update(id, updater);
-      expireAccount(id);
-      return result;
-    },
-
-    async delete(id) {
-      const result = await accounts.delete(id);
-      expireAccount(id);
-      return result;
-    },
-
-    async resetUsage(id) {
-      const result = await accounts.resetUsage(id);
-      expireAccount(id);
-      return result;
-    },
+    update: async (id, updater) => changeAccount(id, accounts.update(id, updater)),
+    delete: async (id) => changeAccount(id, accounts.delete(id)),
+    resetUsage: async (id) => changeAccount(id, accounts.resetUsage(id)),
 
     async unban(accountId, keyId) {
       await accounts.unban(accountId, keyId);
@@ -314,10 +303,6 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       }
     },
   } satisfies Required<RejectionCache>;
-}
-
-function isRejection(admission: Admission): admission is Rejection {
-  return !admission.ok && admission.code !== "invalid_api_key";
 }
 
 /** True within the second, and within the minute in which the rejections count. */

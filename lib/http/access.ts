@@ -45,19 +45,6 @@ interface Denied {
   readonly startsBan?: boolean;
 }
 
-/** Authenticates and rate-limits requests before an operation of the API is performed. */
-interface AccessControl {
-  /**
-   * Authenticates and counts the request with these headers, whose `storeOperation` the store may perform. Rejects with
-   * `StoreUnavailableError`.
-   */
-  admit(headers: RequestHead["headers"], address: string, storeOperation?: StoreOperation): Promise<Access>;
-  /** Returns the quota of an unauthenticated caller without counting a request. */
-  peek(address: string): Quota;
-  /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
-  unusedQuota(at: Instant): Quota;
-}
-
 /** Callers without an address share one limit. */
 export const UNKNOWN_ADDRESS = "unknown";
 
@@ -67,12 +54,15 @@ const CHALLENGES = {
   invalid_api_key: { "www-authenticate": 'Bearer realm="store-orders", error="invalid_token"' },
 };
 
-/** Creates the access control over the accounts of a store. Throws `InvalidInputError` if the plans or the ban policy is invalid. */
+/**
+ * Creates what authenticates and rate-limits requests before an operation of the API is performed. Throws
+ * `InvalidInputError` if the plans or the ban policy is invalid.
+ */
 export function createAccessControl(
   { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true, keys = {}, enforce = true }: AccessOptions,
   accountStore: AccountStore,
   clock: Clock,
-): AccessControl {
+) {
   if (plans !== undefined) validatePlans(plans);
   validateBanPolicy(banPolicy);
   const policy: AdmissionPolicy = { ...banPolicy, ...(enforce ? {} : { maxRejections: Infinity }), plans };
@@ -92,7 +82,15 @@ export function createAccessControl(
   }
 
   return {
-    async admit(headers, address, storeOperation) {
+    /**
+     * Authenticates and counts the request with these headers, whose `storeOperation` the store may perform. Rejects with
+     * `StoreUnavailableError`.
+     */
+    async admit(
+      headers: RequestHead["headers"],
+      address: string,
+      storeOperation?: StoreOperation,
+    ): Promise<Access> {
       const at = clock();
       const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
@@ -126,7 +124,10 @@ export function createAccessControl(
       return { ok: false, quota, caller, reply, limitedUntil, startsBan };
     },
 
-    peek: (address) => anonymous.peek(address, clock()),
+    /** Returns the quota of an unauthenticated caller without counting a request. */
+    peek: (address: string): Quota => anonymous.peek(address, clock()),
+
+    /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
     unusedQuota: anonymous.unused,
   };
 }

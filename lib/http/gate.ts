@@ -3,7 +3,7 @@ import type { Caller, Rejection } from "../accounts/admission.ts";
 import { InvalidInputError } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
-import { findKeySourceIssues, findTypeIssues } from "./options.ts";
+import { findKeySourceIssues, findTypeIssues, OPTION_TYPES } from "./options.ts";
 import {
   createResponse,
   failureReply,
@@ -78,19 +78,15 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-const OPTION_TYPES = {
-  store: "object",
-  clock: "function",
-  banPolicy: "object",
-  plans: "object",
-  cacheRejections: "boolean",
-  keys: "object",
-  enforce: "boolean",
-} as const satisfies Record<keyof GateOptions, string>;
+const { store, clock, banPolicy, plans, cacheRejections, keys, enforce } = OPTION_TYPES;
+const GATE_OPTION_TYPES = { store, clock, banPolicy, plans, cacheRejections, keys, enforce } satisfies Record<
+  keyof GateOptions,
+  string
+>;
 
 /** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
 function validate(options: GateOptions): void {
-  const issues = findTypeIssues(options, OPTION_TYPES);
+  const issues = findTypeIssues(options, GATE_OPTION_TYPES);
   if (typeof Object(options.store).accounts?.admit !== "function")
     issues.push({
       path: "store",

@@ -1,7 +1,7 @@
 import { invalidInput, isStoreUnavailable } from "../core/errors.ts";
 import { logHookError, reportSafely, startHook } from "../core/hooks.ts";
 import { systemClock, wholeClock } from "../core/time.ts";
-import { announceTransition } from "../orders/transition-hook.ts";
+import { announce } from "../orders/transition-hook.ts";
 import type { Quota } from "../plans/windows.ts";
 import { type Access, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { createCors } from "./cors.ts";
@@ -10,7 +10,7 @@ import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { OPERATIONS, type Operation } from "./operations.ts";
 import { type Handler, type HandlerOptions, type RequestContext, validateOptions } from "./options.ts";
-import { createBasePathRemover, isImplementedMethod, parsePath, targetOf } from "./path.ts";
+import { createBasePathRemover, IMPLEMENTED_METHODS, parsePath, targetOf } from "./path.ts";
 import { createPublicReplies } from "./public-replies.ts";
 import { toEvent } from "./request-event.ts";
 import {
@@ -54,7 +54,8 @@ export function createHandler(options: HandlerOptions): Handler {
     });
     if (requestError !== undefined) return fail(requestError);
     // No `Request` can have the method TRACE, but a server receives it.
-    if (!isImplementedMethod(request.method) && request.method !== "TRACE") return fail("not_implemented");
+    if (!IMPLEMENTED_METHODS.has(request.method) && request.method !== "TRACE")
+      return fail("not_implemented");
     const { target = targetOf(request.url) } = context;
     const fullPath = parsePath(target);
     if (fullPath === undefined) return fail("bad_request");
@@ -63,7 +64,11 @@ export function createHandler(options: HandlerOptions): Handler {
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = finding instanceof Promise ? await finding : finding;
     if (found !== undefined) return found;
-    return isReplayable(request) ? fail("too_early") : admitAndPerform(request, path, address, requestId);
+    // A change that came before the TLS handshake was complete, so that others can send it again (RFC 8470, section 5.1:
+    // any value of the header counts).
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && request.headers.get("early-data") !== null) return fail("too_early");
+    return admitAndPerform(request, path, address, requestId);
   }
 
   /**
@@ -89,8 +94,8 @@ export function createHandler(options: HandlerOptions): Handler {
       const { quota, caller, outcome, wouldReject } = access;
       const reply = await perform({ request, requestId, caller }, performsOwnOrders ? outcome : undefined);
       // The change is durable by now.
-      if (reply.error === undefined && reply.change !== undefined)
-        await announceTransition(listener, reply.change.event, reply.change.order, requestId);
+      if (listener && reply.error === undefined && reply.change !== undefined)
+        await announce(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply, ...(wouldReject && { wouldReject }) };
     } catch (thrown) {
       const { quota, caller } = access ?? { quota: unusedQuota() };
@@ -138,10 +143,7 @@ export function createHandler(options: HandlerOptions): Handler {
   /** The last resort: for what is not a request, and for code of the embedder that throws where nothing can. */
   function internalError(thrown: unknown): PlainResponse {
     reportSafely(thrown, "handler", onHookError);
-    const result: RequestResult = {
-      quota: unusedQuota(),
-      reply: { error: "internal_error" },
-    };
+    const result = { quota: unusedQuota(), reply: { error: "internal_error" } } as const;
     return createResponse(result, crypto.randomUUID(), false);
   }
 
@@ -169,14 +171,6 @@ function servedOperations({ operations = OPERATIONS, docsUrl }: HandlerOptions):
   const valid = validateOperations(operations);
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   return withDocsUrl(valid, docsUrl);
-}
-
-/**
- * True for a change that came before the TLS handshake was complete, so that others can send it again (RFC 8470,
- * section 5.1: any value of the header counts).
- */
-function isReplayable({ method, headers }: RequestHead): boolean {
-  return method !== "GET" && method !== "HEAD" && headers.get("early-data") !== null;
 }
 
 const NO_CONTEXT: RequestContext = {};

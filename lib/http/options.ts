@@ -111,7 +111,7 @@ export interface Handler {
 }
 
 /** The type of each option, as `typeof` reports it. */
-const OPTION_TYPES = {
+export const OPTION_TYPES = {
   store: "object",
   clock: "function",
   banPolicy: "object",
@@ -188,7 +188,8 @@ export function findKeyHeaderProblem(name: unknown): string | undefined {
   return isName ? undefined : "Give a header name in lower case.";
 }
 
-function typeOf(value: unknown): string {
+/** Like `typeof`, but tells arrays and null apart. */
+export function typeOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 

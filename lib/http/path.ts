@@ -1,8 +1,11 @@
 import { invalidInput } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
 
-/** Without `TRACE` and `CONNECT`, which a `Request` cannot have. */
-const METHODS: ReadonlySet<string> = new Set([
+/**
+ * The methods that a path can allow, which are case-sensitive; any other but `TRACE` gets 501. A `Request` can have
+ * neither that nor `CONNECT`.
+ */
+export const IMPLEMENTED_METHODS: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
   "POST",
@@ -12,11 +15,6 @@ const METHODS: ReadonlySet<string> = new Set([
   "OPTIONS",
   "QUERY",
 ]);
-
-/** True for a method that a path can allow; any other but `TRACE` gets 501. Methods are case-sensitive. */
-export function isImplementedMethod(method: string): boolean {
-  return METHODS.has(method);
-}
 
 /** The longest request target, in characters. */
 export const MAX_URL_CHARS = 8 * 1024;

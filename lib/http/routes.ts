@@ -11,6 +11,7 @@ import {
   type Implementation,
   type Operation,
   type OperationCall,
+  type OperationId,
   type OperationParameter,
   type PetSource,
   type StoreImplementation,
@@ -42,12 +43,22 @@ export function createRouter(
   operations: readonly (Operation & { readonly handle?: Implementation })[],
   resources: Resources,
 ): (request: RequestHead, path: string) => PreparedCall {
-  const builtIn = createImplementations(resources.pets) as unknown as BuiltInImplementations;
+  const builtIn = createImplementations(resources.pets);
   // OpenAPI: concrete paths are matched before templates. No character of a path sorts after the one of a parameter.
   const rank = (operation: Operation) => fullPath(operation).replaceAll(/\{\w+\}/g, "\uffff");
   const routes = operations
     .toSorted((a, b) => Number(rank(a) > rank(b)) - Number(rank(a) < rank(b)))
-    .map((operation) => toRoute(operation, builtIn));
+    .map((operation): Route => {
+      const { id, errors, handle = builtIn[id as OperationId] } = operation;
+      const literal = fullPath(operation).replaceAll(".", "\\.");
+      return {
+        operation,
+        pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
+        // Each gets the parameters of its own operation.
+        implementation: handle as Route["implementation"],
+        notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
+      };
+    });
 
   return (request, path) => {
     const { method } = request;
@@ -73,23 +84,6 @@ interface Route {
   readonly notFound: ErrorCode;
 }
 
-/** The implementations of `OPERATIONS` by name. Each gets the parameters of its own operation. */
-type BuiltInImplementations = Readonly<Record<string, Implementation | StoreImplementation>>;
-
-function toRoute(
-  operation: Operation & { readonly handle?: Implementation },
-  builtIn: BuiltInImplementations,
-): Route {
-  const { id, errors, handle } = operation;
-  const literal = fullPath(operation).replaceAll(".", "\\.");
-  return {
-    operation,
-    pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
-    implementation: handle ?? (builtIn[id] as Implementation | StoreImplementation),
-    notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
-  };
-}
-
 function prepareCall(
   { operation, implementation, notFound }: Route,
   match: RegExpExecArray,
@@ -108,7 +102,12 @@ function prepareCall(
         readReply(await implementation({ ...call, parameters, orders }), `The operation ${operation.id}`),
     };
   const { withoutEffect } = implementation;
-  if (withoutEffect !== undefined && isPreconditionFalse(request))
+  // A precondition is false for any resource that exists (RFC 9110, section 13.1): none has an entity tag. None has a date
+  // of modification either, so the preconditions with one are ignored.
+  const { headers } = request;
+  const isFalse =
+    (headers.get("if-match")?.trim() ?? "*") !== "*" || headers.get("if-none-match")?.trim() === "*";
+  if (withoutEffect !== undefined && isFalse)
     return { operation, perform: (call) => withoutEffect({ ...call, parameters, orders }) };
   const storeOperation = implementation.toStoreOperation(parameters);
   return {
@@ -121,14 +120,6 @@ function prepareCall(
       return implementation.toReply(performed, { ...call, parameters, orders });
     },
   };
-}
-
-/**
- * True if a precondition is false for any resource that exists (RFC 9110, section 13.1): none has an entity tag. None
- * has a date of modification either, so the preconditions with one are ignored.
- */
-function isPreconditionFalse({ headers }: RequestHead): boolean {
-  return (headers.get("if-match")?.trim() ?? "*") !== "*" || headers.get("if-none-match")?.trim() === "*";
 }
 
 /** A request whose reply is known as soon as it is admitted. */

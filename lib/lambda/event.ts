@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../http/errors.ts";
-import type { RequestContext } from "../http/options.ts";
-import { isImplementedMethod, MAX_URL_CHARS } from "../http/path.ts";
+import { type RequestContext, typeOf } from "../http/options.ts";
+import { IMPLEMENTED_METHODS, MAX_URL_CHARS } from "../http/path.ts";
 import type { RequestHead } from "../http/response.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
@@ -43,7 +43,7 @@ export function fromEvent(event: ProxyEvent): {
   const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
   const context = { address: identity?.sourceIp ?? undefined, host, origin: originOf(event), requestId };
   // A Request would change the case of a method, or reject it.
-  if (!isImplementedMethod(event.httpMethod)) return fail(context, "not_implemented");
+  if (!IMPLEMENTED_METHODS.has(event.httpMethod)) return fail(context, "not_implemented");
   try {
     const target = `${event.path}${toQuery(event)}`;
     if (target.length > MAX_URL_CHARS) return fail(context, "uri_too_long");
@@ -154,11 +154,6 @@ function describeEvent(event: unknown): string {
 }
 
 const MAX_DESCRIPTION_CHARS = 1_000;
-
-function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
-}
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

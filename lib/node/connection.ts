@@ -68,7 +68,11 @@ export class Connection {
   /** Registers the request whose head has been received. No other is parsed until its response has been sent. */
   begin(req: IncomingMessage, res: ServerResponse): void {
     this.#current = res;
-    res.once("close", () => this.#end(res));
+    // Other connections have their turn first.
+    res.once("close", () => {
+      if (this.#current === res) this.#current = undefined;
+      if (this.#held !== undefined) this.#releaseLater();
+    });
     this.#isHeadStarted = false;
     this.#emptyBytes = 0;
     this.#slicer.beginBody(Number(req.headers["content-length"] ?? 0));
@@ -194,12 +198,6 @@ export class Connection {
     this.#socket.pause();
     while (this.#heldInput.bytes > MAX_HELD_BYTES) (firstWithoutKey(connections) ?? this).#destroy();
     if (!this.#isReceived()) this.#releaseLater();
-  }
-
-  /** Called when a response has been sent, or its connection closed. Other connections have their turn first. */
-  #end(res: ServerResponse): void {
-    if (this.#current === res) this.#current = undefined;
-    if (this.#held !== undefined) this.#releaseLater();
   }
 
   #releaseLater(): void {

@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
-import { isImplementedMethod } from "../http/path.ts";
+import { IMPLEMENTED_METHODS } from "../http/path.ts";
 import type { RequestHead } from "../http/response.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 import {
@@ -15,7 +16,6 @@ import {
   isReset,
   type NodeRequest,
   receiveBody,
-  targetOfRequest,
   validateRequest,
 } from "./request.ts";
 import { type HandlerResponse, type NodeResponse, sendResponse } from "./response.ts";
@@ -107,7 +107,7 @@ export async function callHandler(
   if (handler.respond !== undefined) return handler.respond(head ?? UNKNOWN_HEAD, context);
   const isValid = context.requestError === undefined && head !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
-  if (isValid && !isImplementedMethod(head.method))
+  if (isValid && !IMPLEMENTED_METHODS.has(head.method))
     return handler(unknownRequest(), { ...context, requestError: "not_implemented" });
   return handler(isValid ? head.toRequest() : unknownRequest(), context);
 }
@@ -122,8 +122,9 @@ export class NodeRequestHead implements RequestHead {
   readonly #req: NodeRequest;
   readonly #host: string | undefined;
   readonly #rawHeaders: readonly string[];
+  readonly headers = this;
   readonly method: string;
-  /** Path and query. */
+  /** Path and query as received, without the scheme and the authority that an absolute target has. */
   readonly target: string;
   body: AsyncIterable<Uint8Array> | undefined;
 
@@ -132,17 +133,14 @@ export class NodeRequestHead implements RequestHead {
     this.#host = hostOfRequest(req);
     this.#rawHeaders = req.rawHeaders;
     this.method = req.method ?? "GET";
-    this.target = targetOfRequest(req);
+    const { url = "/" } = req;
+    this.target = url.startsWith("/") ? url : splitTarget(url).path;
   }
 
   get url(): string {
     const { target } = this;
     const scheme = (this.#req.socket as TLSSocket).encrypted ? "https" : "http";
     return `${scheme}://${this.#host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
-  }
-
-  get headers(): this {
-    return this;
   }
 
   get bodyUsed(): boolean {

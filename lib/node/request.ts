@@ -73,11 +73,6 @@ function isUrlHost(host = "localhost"): boolean {
   return true;
 }
 
-/** The target as received, without the scheme and the authority that an absolute one has. */
-export function targetOfRequest({ url = "/" }: NodeRequest): string {
-  return url.startsWith("/") ? url : splitTarget(url).path;
-}
-
 /** How many proxies in front of the service are trusted. Throws `InvalidInputError` if it is neither that nor a boolean. */
 export function countProxies(trustProxy: boolean | number): number {
   const count = typeof trustProxy === "boolean" ? Number(trustProxy) : trustProxy;

@@ -79,11 +79,8 @@ function writeHead(
 /** Names and values in turn, without those that a server sets itself. `Headers` have several values for cookies. */
 function fieldsOf(headers: HandlerResponse["headers"]): string[] {
   const fields: string[] = [];
-  const add = (name: string, value: string) => {
+  for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers))
     if (!FRAMING.test(name)) fields.push(name, value);
-  };
-  if (Symbol.iterator in headers) for (const [name, value] of headers) add(name, value);
-  else for (const name of Object.keys(headers)) add(name, headers[name] as string);
   return fields;
 }
 

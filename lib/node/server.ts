@@ -143,7 +143,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   async function rejectConnection(socket: Duplex, requestError: ErrorCode): Promise<void> {
     const connection = connections.get(socket as Socket);
     if (connection === undefined || !(await connection.onParserError(requestError))) return;
-    const context = { ...addressOf((socket as Socket).remoteAddress), requestError };
+    const context = { address: (socket as Socket).remoteAddress, requestError };
     await sendAndClose(await callHandler(handler, undefined, context), socket, limits.lingerTimeoutMs);
   }
 
@@ -169,10 +169,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       return shutDown(server, connections, graceMs);
     },
   };
-}
-
-function addressOf(address: string | undefined): { readonly address?: string } {
-  return address === undefined ? {} : { address };
 }
 
 /** Descriptors that are left for files and outgoing connections, if the process may have twice as many. */

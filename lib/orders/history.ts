@@ -1,10 +1,12 @@
 import { randomBase62 } from "../core/base62.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import {
+  explainUnknownStatus,
+  isOrderStatus,
   type OrderEvent,
   type StoredOrder,
   type TransitionResult,
-  transitionStoredOrder,
+  transition,
 } from "./lifecycle.ts";
 
 /** Who makes a change of an order. */
@@ -80,13 +82,17 @@ export function packChange(change: OrderChange): string {
   return `${EVENT_LETTERS[change.event]}${packDetails(change)};`;
 }
 
-/** What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. */
+/**
+ * What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. Throws,
+ * with what to do, if no rule knows its status.
+ */
 export function decideEvent<E extends OrderEvent>(
   order: StoredOrder,
   event: E,
   at: Instant,
 ): { readonly result: TransitionResult<E>; readonly changed?: StoredOrder | undefined } {
-  const result = transitionStoredOrder(order, event, at);
+  if (!isOrderStatus(order.status)) throw new Error(explainUnknownStatus(order));
+  const result = transition(order, event, at);
   const isSame = event === "fulfil" && order.record.complete === true;
   return { result, changed: result.ok && !isSame ? result.order : undefined };
 }

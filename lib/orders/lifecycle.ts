@@ -130,37 +130,18 @@ export function transition<E extends OrderEvent>(
   order: StoredOrder,
   event: E,
   at: Instant,
-): TransitionResult<E>;
-export function transition(
-  { record, status }: StoredOrder,
-  event: OrderEvent,
-  at: Instant,
-): TransitionResult {
+): TransitionResult<E> {
+  const { record, status } = order;
   const result = applyRule(ORDER_RULES, status, event);
-  if (!result.ok) return result as TransitionError;
+  if (!result.ok) return result as object as TransitionError<E>;
   const { to, set } = result as { readonly to: OrderStatus; readonly set?: "shipDate" | "complete" };
-  const changed = set ? { ...record, [set]: set === "complete" || shipDateAt(at) } : record;
-  return { ok: true, order: { record: changed, status: to } };
-}
-
-/** The ship date of an event. */
-function shipDateAt(at: Instant): string {
-  return new Date(assertInstant(at, "at")).toISOString();
+  const value = set !== "shipDate" || new Date(assertInstant(at, "at")).toISOString();
+  return { ok: true, order: { record: set ? { ...record, [set]: value } : record, status: to } };
 }
 
 /** Explains in one sentence why an event is not allowed. */
 export function explainTransitionError({ status, event }: TransitionError): string {
   return explainRule(ORDER_RULES, [status], event);
-}
-
-/** Applies `transition` to an order from a database. Throws, with what to do, if no rule knows its status. */
-export function transitionStoredOrder<E extends OrderEvent>(
-  order: StoredOrder,
-  event: E,
-  at: Instant,
-): TransitionResult<E> {
-  if (isOrderStatus(order.status)) return transition(order, event, at);
-  throw new Error(explainUnknownStatus(order));
 }
 
 /** Says what is wrong with a status that no rule knows, and what to do. */

@@ -110,12 +110,10 @@ export function isDateTime(text: string): boolean {
   if (!DATE_TIME.test(text)) return false;
   const day = Number(text.slice(8, 10));
   // Every month has 28 days.
-  return day <= 28 || day <= daysInMonth(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
-}
-
-/** Months start at 1. */
-function daysInMonth(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+  if (day <= 28) return true;
+  const [year, month] = [Number(text.slice(0, 4)), Number(text.slice(5, 7))];
+  // The last day of this month is the one before the first of the next.
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /** An order with every field, as JSON. */

@@ -13,7 +13,7 @@ import type { OrderEvent } from "./lifecycle.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import type { OrderQuery, OrderQueryPage } from "./order-query.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
-import { announcePlaced, announceTransition, type TransitionHook } from "./transition-hook.ts";
+import { announce, type TransitionHook } from "./transition-hook.ts";
 import { parseOrder } from "./wire.ts";
 
 /** An order to place. Without `id`, an identifier is generated. */
@@ -84,7 +84,7 @@ export function createOrders(options: OrdersOptions): Orders {
     const known = readId(id);
     if (known === undefined) return { ok: false, code: "order_not_found" };
     const result = await store.apply(known, event, clock(), origin);
-    if (result.ok) await announceTransition(listener, event, result.order);
+    if (listener && result.ok) await announce(listener, event, result.order);
     return result;
   }
 
@@ -107,7 +107,7 @@ export function createOrders(options: OrdersOptions): Orders {
         // Another order already has the generated identifier, so generate one of the next millisecond.
         if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };
-        if (outcome === "placed") await announcePlaced(listener, parsed.order);
+        if (listener && outcome === "placed") await announce(listener, "place", parsed.order);
         return { ok: true, created: outcome === "placed", record };
       }
       throw new StoreUnavailableError("The store has an order for each generated identifier.");

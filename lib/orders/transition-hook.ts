@@ -33,34 +33,20 @@ interface TransitionListener {
   readonly onHookError: HookErrorReporter;
 }
 
-/** Calls the hook after an event was applied to an order. Without a listener it does nothing. */
-export async function announceTransition(
-  listener: TransitionListener | undefined,
-  event: OrderEvent,
-  order: StoredOrder,
+/** Calls the hook after a change. It gets a copy: the order is also what the caller of the change gets. */
+export function announce(
+  { onTransition, onHookError }: TransitionListener,
+  event: OrderTransition["event"],
+  { record, status }: StoredOrder,
   requestId?: string,
 ): Promise<void> {
-  if (listener === undefined) return;
-  const context = requestId === undefined ? {} : { requestId };
-  await announce(listener, order, { event, from: statusBefore(event), ...context });
-}
-
-/** Calls the hook after an order was placed. Without a listener it does nothing. */
-export async function announcePlaced(
-  listener: TransitionListener | undefined,
-  order: StoredOrder,
-): Promise<void> {
-  if (listener !== undefined) await announce(listener, order, { event: "place" });
-}
-
-/** The hook gets a copy: the order is also what the caller of the change gets. */
-function announce(
-  { onTransition, onHookError }: TransitionListener,
-  { record, status }: StoredOrder,
-  transition: Omit<OrderTransition, "order" | "to">,
-) {
-  const order = { record: { ...record }, status };
-  return callHook("onTransition", () => onTransition({ order, to: status, ...transition }), onHookError);
+  const transition = {
+    ...{ order: { record: { ...record }, status }, event },
+    ...(event !== "place" && { from: statusBefore(event) }),
+    to: status,
+    ...(requestId !== undefined && { requestId }),
+  };
+  return callHook("onTransition", () => onTransition(transition), onHookError);
 }
 
 /** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */

@@ -4,6 +4,7 @@ import { parseInt64Json } from "./int64.ts";
 import {
   changesRecord,
   findStatusProblem,
+  isOrderStatus,
   ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
@@ -212,14 +213,9 @@ export function parseFields(value: unknown): ParsedOrder<OrderFields> {
   return { ok: true, order: { record: toRecord(fields as unknown as JsonRecord), status } };
 }
 
-function validateStatus(value: unknown): string | undefined {
-  const known = (ORDER_STATUSES as readonly unknown[]).includes(value);
-  return known ? undefined : `Write one of ${ORDER_STATUSES.join(", ")}.`;
-}
-
 const VALIDATORS: ReadonlyMap<string, OrderField["validate"]> = new Map([
   ...Object.entries(ORDER_FIELDS).map(([name, { validate }]) => [name, validate] as const),
-  ["status", validateStatus],
+  ["status", (value) => (isOrderStatus(value) ? undefined : `Write one of ${ORDER_STATUSES.join(", ")}.`)],
 ]);
 
 const UNKNOWN_FIELD = `Unknown field. Known fields: ${[...VALIDATORS.keys()].join(", ")}.`;

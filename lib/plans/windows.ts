@@ -53,22 +53,9 @@ function currentWindow(stored: WindowUsage, at: Instant, lengthMs: number): Wind
   return isCurrent ? stored : { start, count: 0 };
 }
 
-/** Counts one more request in both windows. */
-export function increment({ minute, day }: Usage): Usage {
-  return {
-    minute: { start: minute.start, count: minute.count + 1 },
-    day: { start: day.start, count: day.count + 1 },
-  };
-}
-
 /** Sets the counts of both windows to zero. The windows stay open: one that goes back would be counted twice. */
 export function resetCounts({ minute, day }: Usage): Usage {
   return { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
-}
-
-/** True if both windows admit one more request. */
-export function hasCapacity({ minute, day }: Usage, limits: PlanLimits): boolean {
-  return minute.count < limits.perMinute && day.count < limits.perDay;
 }
 
 /** The state of both windows at an instant. */
@@ -132,8 +119,12 @@ export function checkQuota(
 /** Like `checkQuota`, but with the limits themselves instead of a plan. */
 export function checkLimits(limits: PlanLimits, usage: Usage, at: Instant): LimitCheck {
   const current = usageAt(usage, at);
-  if (hasCapacity(current, limits)) {
-    const counted = increment(current);
+  const { minute, day } = current;
+  if (minute.count < limits.perMinute && day.count < limits.perDay) {
+    const counted = {
+      minute: { start: minute.start, count: minute.count + 1 },
+      day: { start: day.start, count: day.count + 1 },
+    };
     return { ok: true, ...tightestQuota(counted, limits), usage: counted };
   }
   const quota = tightestQuota(current, limits);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { decideEvent } from "../../lib/orders/history.ts";
 import {
   acceptsEvent,
   assertOrderEvent,
@@ -13,7 +14,6 @@ import {
   type OrderStatus,
   type StoredOrder,
   transition,
-  transitionStoredOrder,
 } from "../../lib/orders/lifecycle.ts";
 
 const AT = Date.UTC(2026, 10, 20, 9, 30);
@@ -81,7 +81,7 @@ test("the explanation of an error names the status, the event and the statuses t
 
 test("an order whose status somebody has edited in the database is an error that says what to do", () => {
   const order = { record, status: "lost" as OrderStatus };
-  expect(() => transitionStoredOrder(order, "ship", AT)).toThrow(
+  expect(() => decideEvent(order, "ship", AT)).toThrow(
     `Order 7 has the status 'lost', which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database.`,
   );
 });

@@ -4,7 +4,6 @@ import { limitsOf, PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import {
   checkQuota,
   DAY_MS,
-  increment,
   MAX_CLOCK_SKEW_MS,
   MINUTE_MS,
   NO_USAGE,
@@ -12,10 +11,16 @@ import {
   resetCounts,
   secondsUntil,
   tightestQuota,
+  type Usage,
   usageAt,
 } from "../../lib/plans/windows.ts";
 
 const instant = fc.integer({ min: 0, max: Date.UTC(2100, 0) });
+
+const increment = ({ minute, day }: Usage): Usage => ({
+  minute: { ...minute, count: minute.count + 1 },
+  day: { ...day, count: day.count + 1 },
+});
 
 test("the plan table has the published limits", () => {
   expect(PLAN_LIMITS).toEqual({

@@ -104,7 +104,7 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
  *     decideAdmission                    condition
  *     isActive, activeBan                #keys.#hash >= :usable (a ban makes it negative; see `packEntry`)
  *     usageAt: the window is current     #minute >= :minute AND #minute <= :latest, the same for the day
- *     limitsOf, hasCapacity              #plan = … AND #minuteCount < … AND #dayCount < …, for one of the plans
+ *     limitsOf, checkLimits              #plan = … AND #minuteCount < … AND #dayCount < …, for one of the plans
  *
  * They differ in one case, a ban that has ended: it fails the condition, and the second write removes it. A property
  * test compares both for any item and instant. `undefined` without a plan, as then no request is admitted.

@@ -10,7 +10,6 @@ import {
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
-import type { StoreOperation, StoreOutcome } from "../../orders/store-operation.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { prepareWrite, type SqliteDatabase } from "./database.ts";
@@ -38,36 +37,26 @@ export function createAdmission({
       write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: queries, orders }) => {
         const admission = queries.admit(key, at, policy);
         if (!admission.ok || operation === undefined) return admission;
-        const outcome = performInTransaction(operation, at, admission.caller.keyId, orders, { read });
-        return outcome === undefined ? admission : { ...admission, outcome };
+        if (operation.type === "list")
+          return {
+            ...admission,
+            outcome: listOutcome(orders.listPage(FIRST_PAGE), pageReader({ read }, orders)),
+          };
+        const { type, id, event, requestId } = operation;
+        try {
+          const result = orders.apply(id, event, at, { by: admission.caller.keyId, requestId });
+          return { ...admission, outcome: { type, result } };
+        } catch (error) {
+          if (isSqliteError(error)) throw error;
+          // The order is damaged: the caller performs the operation again and gets the error, and the admission counts.
+          return admission;
+        }
       }),
 
     // Needs no token: a call that failed has changed nothing.
     recordRejections: (key, count, at, policy) =>
       write("relaxed", ({ admission }) => admission.recordRejections(key, count, at, policy)),
   };
-}
-
-/**
- * Performs the operation of an admitted request in the transaction that admits it. Returns `undefined` if the order is
- * damaged: the caller performs the operation again and gets the error, and the admission counts.
- */
-function performInTransaction(
-  operation: StoreOperation,
-  at: Instant,
-  by: string,
-  orders: OrderQueries,
-  database: Pick<AdmissionDatabase, "read">,
-): StoreOutcome | undefined {
-  if (operation.type === "list")
-    return listOutcome(orders.listPage(FIRST_PAGE), pageReader(database, orders));
-  try {
-    const { id, event, requestId } = operation;
-    return { type: "apply", result: orders.apply(id, event, at, { by, requestId }) };
-  } catch (error) {
-    if (isSqliteError(error)) throw error;
-    return undefined;
-  }
 }
 
 /** Prepares the queries. */

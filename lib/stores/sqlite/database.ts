@@ -2,12 +2,12 @@ import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
 import { openReadOnly } from "./backup.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
 import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
-import { migrate, rewriteVersion, SCHEMA_VERSION, versionCheck, versionOf } from "./schema.ts";
+import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
 const MAX_PAUSE_MS = 5;
@@ -113,16 +113,15 @@ export function openDatabase<Queries>(
     const durability = jobs.some((job) => job.durability === "durable") ? "durable" : "relaxed";
     const { queries, begin, commit, rollBack } = healthyConnection();
     rollBack();
-    const settle: (() => void)[] = [];
+    const settled: [report: (outcome: never) => void, outcome: unknown][] = [];
     try {
       begin(durability);
       for (const { task, resolve, reject } of jobs) {
         try {
-          const value = task(queries) as never;
-          settle.push(() => resolve(value));
+          settled.push([resolve, task(queries)]);
         } catch (error) {
           if (isSqliteError(error)) throw error;
-          settle.push(() => reject(error));
+          settled.push([reject, error]);
         }
       }
       commit();
@@ -130,7 +129,7 @@ export function openDatabase<Queries>(
       rollBack();
       throw error;
     }
-    for (const report of settle) report();
+    for (const [report, outcome] of settled) report(outcome as never);
   }
 
   async function read<T>(task: (queries: Queries) => T): Promise<T> {
@@ -146,10 +145,10 @@ export function openDatabase<Queries>(
   }
 
   function write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      queue.push({ since: performance.now(), durability, task, resolve, reject });
-      draining ??= drain();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    queue.push({ since: performance.now(), durability, task, resolve, reject });
+    draining ??= drain();
+    return promise;
   }
 
   return {
@@ -157,7 +156,8 @@ export function openDatabase<Queries>(
     write,
 
     async check() {
-      await write("relaxed", () => rewriteVersion(connection.db));
+      // Nothing else says whether a write succeeds.
+      await write("relaxed", () => connection.db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`));
       // A table or column may be missing. Not in the transaction, because other calls in it would fail too.
       await read(() => {
         // SQLite notices a changed schema when a statement runs, not when it is prepared.
@@ -241,6 +241,24 @@ export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   statement.setReadBigInts(true);
   return statement;
+}
+
+/**
+ * Creates a check to run in every transaction: a newer version may migrate the database while this one serves it, and
+ * nothing must be written to an unknown schema.
+ */
+export function versionCheck(db: DatabaseSync): () => void {
+  const read = db.prepare("PRAGMA user_version");
+  read.setReturnArrays(true);
+  return () => {
+    const [version] = read.get() as unknown as readonly [number];
+    if (version === SCHEMA_VERSION) return;
+    const cause = new NewerSchemaError(`The database now has schema version ${version}.`);
+    throw new StoreUnavailableError("A newer version has migrated the database. Upgrade store-orders.", {
+      cause,
+      retryable: false,
+    });
+  };
 }
 
 /** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */

@@ -61,14 +61,10 @@ export function needsReopening(error: unknown): boolean {
  * identifies the database where a person reads the error.
  */
 export function toStoreError(error: unknown, name = ""): unknown {
-  const isUnavailable = isClosed(error) || UNAVAILABLE.includes(primaryCode(error));
+  const isClosed = error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
+  const isUnavailable = isClosed || UNAVAILABLE.includes(primaryCode(error));
   const database = `The database${name && ` ${name}`}`;
   return isUnavailable ? new StoreUnavailableError(`${database} cannot be used.`, { cause: error }) : error;
-}
-
-/** True for the error of a call after the connection was closed. */
-function isClosed(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
 }
 
 function primaryCode(error: unknown): number {

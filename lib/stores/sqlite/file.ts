@@ -73,12 +73,8 @@ export function databaseFile(path: string): DatabaseFile {
   if (path === ":memory:") return NO_FILE;
   // SQLite keeps the log files beside the file that a symbolic link leads to.
   const target = realpathSync.native(path);
-  const current = {
-    file: () => identityOf(path),
-    log: () => identityOf(`${target}-wal`),
-    shm: () => identityOf(`${target}-shm`),
-  };
-  const [file, log, shm] = [current.file(), current.log(), current.shm()];
+  const [logPath, shmPath] = [`${target}-wal`, `${target}-shm`];
+  const [file, log, shm] = [path, logPath, shmPath].map(identityOf);
   const moved = (problem: string) =>
     new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
@@ -89,19 +85,19 @@ export function databaseFile(path: string): DatabaseFile {
   return {
     check() {
       checked = settledStateOf(folders);
-      if (current.file() !== file) throw moved(`${path} was moved or replaced while it was open.`);
-      if (current.log() !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
+      if (identityOf(path) !== file) throw moved(`${path} was moved or replaced while it was open.`);
+      if (identityOf(logPath) !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
     },
     isFolderUnchanged: () => checked !== undefined && checked === settledStateOf(folders),
     assertReopenable() {
-      const found = current.file();
+      const found = identityOf(path);
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
-      if (found !== file && (current.log() === log || current.shm() === shm)) {
+      if (found !== file && (identityOf(logPath) === log || identityOf(shmPath) === shm)) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
     assertLogReleased() {
-      if (current.log() === undefined && current.shm() === shm) {
+      if (identityOf(logPath) === undefined && identityOf(shmPath) === shm) {
         throw moved(
           `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
         );

@@ -14,10 +14,9 @@ import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lif
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
-import { prepareWrite, type SqliteDatabase } from "./database.ts";
+import { prepareWrite, type SqliteDatabase, versionCheck } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { listPageQuery, pageReader, rangeQuery } from "./list.ts";
-import { versionCheck } from "./schema.ts";
 
 /** The queries of the orders, each to be called in a read or a write of its connection. */
 export type OrderQueries = ReturnType<typeof orderQueries>;

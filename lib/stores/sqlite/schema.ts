@@ -99,7 +99,9 @@ export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIO
   const version = versionOf(db, target);
   if (version === 0 && existing)
     throw new StoreUnavailableError("The database is empty. Restore it from a backup.");
-  if (version === target && isMarked(db)) return;
+  // The `.dump` of `sqlite3` loses who wrote a database, and in which version.
+  const { owner } = db.prepare("SELECT application_id AS owner FROM pragma_application_id").get() ?? {};
+  if (version === target && owner !== 0) return;
   db.exec("BEGIN IMMEDIATE");
   try {
     // Another process may have migrated it while this one waited for the lock.
@@ -110,29 +112,6 @@ export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIO
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
-}
-
-/**
- * Creates a check to run in every transaction: a newer version may migrate the database while this one serves it, and
- * nothing must be written to an unknown schema.
- */
-export function versionCheck(db: DatabaseSync): () => void {
-  const read = db.prepare("PRAGMA user_version");
-  read.setReturnArrays(true);
-  return () => {
-    const [version] = read.get() as unknown as readonly [number];
-    if (version === SCHEMA_VERSION) return;
-    const cause = new NewerSchemaError(`The database now has schema version ${version}.`);
-    throw new StoreUnavailableError("A newer version has migrated the database. Upgrade store-orders.", {
-      cause,
-      retryable: false,
-    });
-  };
-}
-
-/** Writes the version that the database has, to see whether a write succeeds. Call it in a transaction. */
-export function rewriteVersion(db: DatabaseSync): void {
-  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 /**
@@ -165,11 +144,6 @@ export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number 
     );
   }
   return version;
-}
-
-/** False for a database that went through the `.dump` of `sqlite3`, which loses who wrote it and in which version. */
-function isMarked(db: DatabaseSync): boolean {
-  return db.prepare("SELECT 1 FROM pragma_application_id WHERE application_id <> 0").get() !== undefined;
 }
 
 /** The version whose tables, indexes and triggers a database has, each exactly. */

@@ -130,7 +130,6 @@ function withKey(account: AccountSettings, key: ApiKey): AccountSettings {
   return { ...account, keys: account.keys.map((known) => (known.id === key.id ? key : known)) };
 }
 
-/** The usage of one window. */
 export interface UsedQuota extends Quota {
   readonly used: number;
 }
@@ -161,7 +160,6 @@ export function banEndAt(rejections: RejectionCount | undefined, at: Instant): I
   return bannedUntil > at && windowStart <= at + MAX_CLOCK_SKEW_MS ? bannedUntil : 0;
 }
 
-/** The status of a key at an instant. */
 export type KeyStatus = "active" | "banned" | "revoked" | "expired";
 
 /** The status of a key whose ban, if any, ends at `bannedUntil`; see `banEndAt`. */

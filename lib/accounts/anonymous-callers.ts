@@ -33,7 +33,6 @@ interface Site {
   shared: Usage;
   /** The usage of the first /64 networks of a /48. */
   readonly subnets: Map<string, Usage>;
-  /** The minute of the last request. */
   minute: number;
   /** The last instant at which a key of an exhausted caller was looked up. */
   lookedUpAt: Instant;

@@ -27,7 +27,6 @@ export type FindAccount = (hash: string, key: string) => string | undefined | Pr
 interface KeyOwners {
   /** `undefined` if the key is not valid, or may not be looked up: `takeLookup` is asked about a key of an unknown caller. */
   find(key: string, at: Instant, takeLookup: () => boolean): Promise<ParsedKey | undefined>;
-  /** Forgets that a key was valid. */
   forget(hash: string): void;
 }
 

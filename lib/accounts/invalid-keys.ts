@@ -37,7 +37,6 @@ interface InvalidKeys extends Pick<AccountStore, "admit"> {
   ): Promise<InvalidKey | undefined>;
   /** Drops the cached account, so that it is read again. */
   discardReading(accountId: string): void;
-  /** Adds an account to those that are known to exist. */
   addKnown(accountId: string): void;
 }
 

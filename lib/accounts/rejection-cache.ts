@@ -31,7 +31,6 @@ import { createInvalidKeys } from "./invalid-keys.ts";
  * count them, and this one would stay.
  */
 
-/** The lifetime of a cached rejection. */
 const TTL_MS = 1_000;
 
 /** The number of keys whose rejections are cached. For any further key, the store is queried each time. */

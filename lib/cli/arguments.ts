@@ -19,7 +19,6 @@ export function readWholeNumber(text: string): number {
   return Number.isSafeInteger(value) ? value : invalid("Use a whole number in plain digits.");
 }
 
-/** Returns a reader of a whole number of a range. */
 export function readNumberBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;

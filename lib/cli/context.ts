@@ -17,7 +17,6 @@ export interface CommandContext {
   readonly clock: Clock;
   /** The global options, which may be given before or after the command's name. */
   readonly flags: GlobalFlags;
-  /** The version of this package. */
   readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;

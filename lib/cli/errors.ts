@@ -14,7 +14,6 @@ import {
 import { escapeControls } from "../core/text.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
 
-/** The exit statuses of a command. */
 export const EXIT = {
   success: 0,
   /** An item failed, such as a line of an import or a host of a check. */
@@ -43,7 +42,6 @@ export function toExitStatus(error: unknown): ExitStatus {
     : EXIT.failed;
 }
 
-/** Describes a failure. */
 export interface ErrorReport {
   /** The code of an error or of a failed operation, for programs. */
   readonly code: string;
@@ -58,7 +56,6 @@ export function wantsJson(argv: readonly string[]): boolean {
   return argv.slice(0, end < 0 ? argv.length : end).includes("--json");
 }
 
-/** Describes a thrown error. */
 export function toErrorReport(error: unknown): ErrorReport {
   if (error instanceof CommanderError) return { code: "usage_error", message: usageMessage(error) };
   const message = errorMessage(error);
@@ -128,7 +125,6 @@ export function explainAwsConfiguration(error: unknown): unknown {
   return new StoreUnavailableError(`AWS credentials: ${errorMessage(error)}. ${hint}`);
 }
 
-/** Explains why a file cannot be read or written. */
 export function explainFileError(error: unknown, verb: "read" | "written"): string {
   const code = systemErrorCode(error);
   switch (code) {

@@ -12,7 +12,6 @@ export interface ListenAddress {
 
 const PORT_HINT = "Use a port number from 0 to 65535; 0 selects a free port.";
 
-/** Reads the value of a flag that is a port. */
 export function readPort(text: string): number {
   return parsePort(text) ?? invalid(PORT_HINT);
 }

@@ -22,7 +22,6 @@ import type { EnvironmentVariables } from "./settings.ts";
 import { POOL_OPTION, STORE_NAMES, STORE_OPTIONS, STORES, type StoreName, TABLES } from "./stores.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
-/** A top-level command. */
 interface CommandEntry {
   readonly description: string;
   /** The kinds of store that the command uses. Its help shows only their options. @default all */

@@ -24,7 +24,6 @@ export interface LogFlags {
   readonly logAddresses?: boolean;
 }
 
-/** Adds the flags of the log to a command. */
 export function addLogOptions(command: Command): Command {
   return command
     .addOption(

@@ -30,7 +30,6 @@ export async function readPlans(
   return readPlansFile(path);
 }
 
-/** The path of the plans file, if one is set. */
 export function plansFileOf(
   { plans }: { readonly plans?: string },
   env: EnvironmentVariables,
@@ -43,7 +42,6 @@ export function readVariable(env: EnvironmentVariables, name: string): string | 
   return env[name] || undefined;
 }
 
-/** The error of a setting whose value is invalid. */
 export function invalidValue(name: string, value: string, hint: string): InvalidInputError {
   return invalidInput(name, `'${value}' is invalid. ${hint}`);
 }

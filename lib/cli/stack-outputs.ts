@@ -10,7 +10,6 @@ import { isWithin } from "../domains/zone.ts";
 import { explainFileError } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The hosts of a deployed stack. */
 export interface StackDomains {
   readonly hosts: readonly HostToVerify[];
   /** The zones that the stack's records are in. */

@@ -42,7 +42,6 @@ export interface StoreKind {
   readonly option: string;
   readonly argument: string;
   readonly description: string;
-  /** The environment variable that stands for the option. */
   readonly variable: string;
   /** The value if nothing selects a store. Only SQLite has one. */
   readonly fallback?: string;
@@ -52,7 +51,6 @@ export interface StoreKind {
   open(location: string, options: KindOptions): Promise<OpenedStore>;
   /** Opens the database that the option's value names to check it. Nothing in it is changed. */
   inspect(location: string, tables?: DynamodbTableNames): Promise<Inspection>;
-  /** The files of the database, if it has any. */
   filesOf?(location: string): readonly string[];
   /** The location without its secrets, if it can have some. */
   toShown?(location: string): string;
@@ -97,7 +95,6 @@ export const STORES = {
 
 export type StoreName = keyof typeof STORES;
 
-/** The names of all kinds. */
 export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
 
 /** The options that name one DynamoDB table each, instead of the name that the prefix gives it. */
@@ -116,7 +113,6 @@ export type StoreFlags = Partial<
   >
 >;
 
-/** The store that a command uses. */
 export interface StoreChoice {
   readonly kind: StoreName;
   /** The path, prefix or address: the value of the option. */
@@ -183,7 +179,6 @@ function flagOf(option: string): keyof StoreFlags {
   return option.replace(/-[a-z]/g, ([, letter = ""]) => letter.toUpperCase()) as keyof StoreFlags;
 }
 
-/** The value of an option or variable. */
 interface Setting {
   readonly source: string;
   readonly value: string | undefined;
@@ -242,7 +237,6 @@ export async function openStore(
   });
 }
 
-/** Opens a database to check it. */
 export async function openInspection({ kind, location, tables }: StoreChoice): Promise<Inspection> {
   const { inspect, peer }: StoreKind = STORES[kind];
   return inspect(location, tables).catch((error: unknown) => {
@@ -250,7 +244,6 @@ export async function openInspection({ kind, location, tables }: StoreChoice): P
   });
 }
 
-/** The location of a store without its secrets. */
 export function locationOf({ kind, location }: StoreChoice): string {
   const { toShown }: StoreKind = STORES[kind];
   return toShown?.(location) ?? location;
@@ -379,10 +372,8 @@ async function openDynamodb(prefix: string, { tables }: KindOptions): Promise<Op
   };
 }
 
-/** The part of a choice that names DynamoDB tables. */
 type TableChoice = { readonly location: string; readonly tables?: DynamodbTableNames | undefined };
 
-/** The names of the DynamoDB tables that were chosen. */
 export function namesOf({ location, tables }: TableChoice): DynamodbTableNames {
   return tables ?? tableNames({ prefix: location });
 }

@@ -33,7 +33,6 @@ export interface Streams {
   readonly stderr: Writable;
 }
 
-/** Creates a terminal from the streams of a process. */
 export function createTerminal({ stdin, stdout, stderr }: Streams, env: EnvironmentVariables): Terminal {
   // `print` reports errors of standard output. An error of standard error cannot be reported anywhere.
   stdout.on("error", () => {});

@@ -23,7 +23,6 @@ import { REASONS } from "../domains/verification/reasons.ts";
 import { withoutImplied } from "../domains/verification/report.ts";
 import type { HostReport } from "../domains/verification/verify.ts";
 
-/** The result of one observation. */
 export interface WatchStep {
   readonly state: WatchState;
   readonly hosts: readonly WatchedHost[];
@@ -130,7 +129,6 @@ function todoFor(domain: TrackedDomain, report: HostReport, deployment: Deployme
   return [...fixes, ...adviceFor(domain, deployment)];
 }
 
-/** The three checks, each with its result. */
 function certificateChecks(
   domain: TrackedDomain,
   report: HostReport,
@@ -164,7 +162,6 @@ function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant)
   return `${ago}, needs attention in ${formatDuration(CERTIFICATE_TIMEOUT_MS - elapsed)}`;
 }
 
-/** Formats the status of a host as one line. */
 export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Instant): string {
   const reached = steps.filter(({ status, detail }) => status !== "next" && detail !== "").at(-1);
   const since = describeVerification(domain, at);
@@ -187,7 +184,6 @@ export const watchChangeSchema = z.strictObject({
   todo: z.array(z.string()).describe("What to do now, one step per entry."),
 });
 
-/** Describes a change of a host as JSON. */
 export function toWatchChange(
   { host, role, domain, todo }: WatchedHost,
   at: Instant,

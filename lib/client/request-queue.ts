@@ -133,7 +133,6 @@ interface RateLimitHeaders {
   readonly retryAfterMs?: number;
 }
 
-/** The rate-limit window that a response reports. */
 interface RateLimitWindow {
   readonly remainingRequests: number;
   /** The instant at which the window ends by the service's clock, in Unix seconds. It identifies the window. */

@@ -22,7 +22,6 @@ interface ApiRequest<T> {
   readonly read: (response: Response, signal: AbortSignal) => Promise<T>;
 }
 
-/** The dependencies and limits of a sender. */
 interface SenderOptions
   extends Required<Omit<ClientOptions, "baseUrl" | "elapsedMs" | "idleTimeoutMs" | "totalTimeoutMs">> {
   readonly queue: RequestQueue;

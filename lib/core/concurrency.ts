@@ -27,9 +27,7 @@ export async function mapBounded<T, R>(
 export function createTurns<K>() {
   const last = new Map<K, Promise<unknown>>();
   return {
-    /** True if a task of a key has not settled. */
     has: (key: K): boolean => last.has(key),
-    /** Runs a task once those before it have settled. */
     run<T>(key: K, task: () => Promise<T>): Promise<T> {
       const running = (last.get(key) ?? Promise.resolve()).then(task, task);
       last.set(key, running);

@@ -64,7 +64,6 @@ export class InvalidInputError extends StoreOrdersError {
   }
 }
 
-/** An `InvalidInputError` with one issue. */
 export function invalidInput(path: string, message: string): InvalidInputError {
   return new InvalidInputError([{ path, message }]);
 }
@@ -149,7 +148,6 @@ export function assertOptionNames(options: object, names: readonly string[]): vo
     );
 }
 
-/** How to fix an option of an unknown name. */
 export function explainUnknownOption(name: string, known: readonly string[]): string {
   const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
   const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;

@@ -22,7 +22,6 @@ type StatusIn<Table> = Extract<keyof Table, string>;
 
 type EventIn<Table> = Extract<{ [S in keyof Table]: keyof Table[S] }[keyof Table], string>;
 
-/** The rules of an event in all statuses. */
 type RuleOf<Table, Event extends string> = {
   [S in StatusIn<Table>]: Event extends keyof Table[S]
     ? Table[S][Event]
@@ -123,7 +122,6 @@ export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Tabl
 
 // The functions of a life cycle, each on its own: a page that uses one of them loads no other.
 
-/** Every event of a table. */
 export function eventsOf(table: LifecycleTable): readonly string[] {
   return [...new Set(Object.values(table).flatMap(Object.keys))];
 }
@@ -138,13 +136,11 @@ export function assertOneOf(names: readonly string[], name: unknown, path: strin
   if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
 }
 
-/** The rule of an event in a status that the table has. */
 function ruleOf(table: LifecycleTable, status: string, event: string): LifecycleRule {
   const row = table[status] as LifecycleTable[string];
   return (Object.hasOwn(row, event) && row[event]) || { error: `cannot_${event}_${status}` };
 }
 
-/** True if the status accepts the event. */
 export function accepts(table: LifecycleTable, status: string, event: string): boolean {
   return (
     isOneOf(Object.keys(table), status) &&

@@ -239,7 +239,6 @@ function checkRedirect(
   return [{ path, message: `A host can redirect only to the primary. Write ${primary}.` }];
 }
 
-/** The target of each redirect. */
 type RedirectTargets = ReadonlyMap<string | undefined, string | undefined>;
 
 /** A longer loop is reported like any redirect to a host other than the primary. */

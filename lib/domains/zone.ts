@@ -23,7 +23,6 @@ export function locateInZone(host: string, knownZones: readonly string[] = []): 
   return placeInZone(host, registrableDomainOf(host), "public_suffix_list");
 }
 
-/** The place of a host in its zone. */
 export function placeInZone(host: string, zone: string, zoneSource: ZoneMatch["zoneSource"]): ZoneMatch {
   const apex = zone === host;
   return { zone, zoneSource, label: apex ? "@" : host.slice(0, -zone.length - 1), apex };
@@ -40,7 +39,6 @@ export function namesWithin(name: string, zone: string): readonly string[] {
   return names.filter((each) => isWithin(each, zone));
 }
 
-/** True if the name is the zone itself or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }

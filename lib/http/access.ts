@@ -41,7 +41,6 @@ interface Denied {
   readonly reply: ErrorReply;
   /** With a 429: the instant until which the caller has to wait. */
   readonly limitedUntil?: Instant;
-  /** True if this request started a ban of the key. */
   readonly startsBan?: boolean;
 }
 

@@ -83,7 +83,6 @@ function* findDuplicates(operation: Operation, earlier: readonly Operation[]): I
     yield { path: "path", message: `The path is the same as ${renamed.path}. Write it like that.` };
 }
 
-/** The names of the parameters in a path, in order. */
 function parameterNames(path: string): readonly string[] {
   return `${path}`.match(/(?<=\{)\w+(?=\})/g) ?? [];
 }

@@ -259,7 +259,6 @@ const INVALID_INPUT_SCHEMA = {
   },
 } as const;
 
-/** An input, or the reply to an invalid one. */
 type Input = { readonly ok: true; readonly value?: unknown } | { readonly ok: false; readonly reply: Reply };
 
 const NOTHING: Input = { ok: true };

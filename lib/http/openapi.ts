@@ -102,7 +102,6 @@ export function openApiDocument({
   };
 }
 
-/** The address of a server without the version. */
 function rootOf({ url }: Server): string {
   return url.endsWith(API_VERSION_PATH) ? url.slice(0, -API_VERSION_PATH.length) : url;
 }
@@ -186,7 +185,6 @@ function failed(
   };
 }
 
-/** The headers of every response of an operation. */
 function namesFor({ deprecation }: Operation): readonly string[] {
   const deprecated = deprecation === undefined ? [] : ["Deprecation", "Sunset", "Link"];
   return ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id", ...deprecated];
@@ -234,7 +232,6 @@ export function createServedDocument(
 
 const ANY_ADDRESS = "https://any-address.invalid";
 
-/** A text inside a string of JSON. */
 function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
@@ -358,7 +355,6 @@ const EXAMPLES = {
   Pet: { pet: { summary: "An animal", value: { id: 7, name: "Rex" } } },
 } as const;
 
-/** The headers of the OpenAPI document. */
 const HEADERS = {
   "X-RateLimit-Limit": header("The limit that applies to the caller.", 60),
   "X-RateLimit-Remaining": header("Requests left in the current window.", 59),

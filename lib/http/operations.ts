@@ -14,12 +14,10 @@ import { type Reply, type RequestHead, toWebBody } from "./response.ts";
 /** The prefix of the paths of operations without another version, below `basePath`. */
 export const API_VERSION_PATH = "/v1";
 
-/** The path of an operation, below `basePath`. */
 export function fullPath({ version, path }: Operation): string {
   return `${version === undefined ? API_VERSION_PATH : `/${version}`}${path}`;
 }
 
-/** The version of the OpenAPI document. */
 export const INTERFACE_VERSION = "1.0.0";
 
 /** One operation of the API, as data: routing, headers and the OpenAPI document are derived from it. */
@@ -149,7 +147,6 @@ export type ParameterValues<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends { readonly type: "string" } ? string : bigint;
 };
 
-/** The implementation of an operation: replies to a call. */
 export type Implementation<Call = OperationCall> = (call: Call) => Promise<Reply>;
 
 /** An operation whose only effect is in the store: its part there, and the reply to the outcome. Both are pure. */
@@ -182,7 +179,6 @@ type CallOf<O> = OperationCall<O extends { readonly parameters: infer P } ? Para
 /** Shorter lists are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
-/** Creates the implementations of `OPERATIONS`, by name. */
 export function createImplementations(pets: PetSource): Implementations {
   return {
     listOrders: {

@@ -171,7 +171,6 @@ export function findTypeIssues(
 const INFO_FIELDS = { title: "string", description: "string", contact: "object" };
 const CONTACT_FIELDS = { name: "string", url: "string", email: "string" };
 
-/** Finds what is wrong with the keys of another system. */
 export function findKeySourceIssues(keys: unknown): Issue[] {
   const issues = findTypeIssues(keys, { headers: "array", accountOf: "function" }, "keys.");
   const { headers } = Object(keys);
@@ -182,7 +181,6 @@ export function findKeySourceIssues(keys: unknown): Issue[] {
   return issues;
 }
 
-/** Returns what is wrong with the name of a header for keys. */
 export function findKeyHeaderProblem(name: unknown): string | undefined {
   const isName = typeof name === "string" && /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
   return isName ? undefined : "Give a header name in lower case.";

@@ -19,7 +19,6 @@ export const IMPLEMENTED_METHODS: ReadonlySet<string> = new Set([
 /** The longest request target, in characters. */
 export const MAX_URL_CHARS = 8 * 1024;
 
-/** The path at which the OpenAPI document is served. */
 export const OPENAPI_PATH = "/openapi.json";
 
 /** The path and query of an absolute URL, still encoded and without the fragment. */

@@ -17,7 +17,6 @@ import {
   STORE_UNAVAILABLE,
 } from "./response.ts";
 
-/** A request whose target has been parsed. */
 interface ParsedRequest {
   readonly request: RequestHead;
   readonly context: RequestContext;

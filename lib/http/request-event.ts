@@ -48,7 +48,6 @@ export interface ClientInfo {
   readonly address?: string;
 }
 
-/** A request as it was received. */
 interface Received {
   readonly request: RequestHead;
   readonly context: RequestContext;
@@ -65,7 +64,6 @@ const MAX_INSTANT = Date.UTC(9999, 11, 31);
 /** https://www.w3.org/TR/trace-context/#traceparent-header, version 00. */
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Creates the event of a request. */
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
   end: StreamEnd,
@@ -107,7 +105,6 @@ function loggedPath(request: RequestHead, { target, requestError }: RequestConte
     : safe;
 }
 
-/** The fields of a log line. */
 export interface AccessFields extends Omit<RequestEvent, "error"> {
   readonly at: string;
   readonly error?: string;

@@ -49,7 +49,6 @@ export interface SuccessReply {
   /** JSON, unless the headers have another content type. Missing for a response without a body. */
   readonly body?: ResponseBody;
   readonly headers?: HeaderFields;
-  /** Resolves when a streamed body has ended. */
   readonly ended?: Promise<StreamEnd>;
   /** The change that the operation made, for `onTransition`. */
   readonly change?: { readonly event: OrderEvent; readonly order: StoredOrder };
@@ -210,7 +209,6 @@ const ERROR_BODIES = Object.fromEntries(
   ]),
 ) as Readonly<Record<ErrorCode, string>>;
 
-/** Creates a `Response` from plain data. */
 export function toResponse({ status, headers, body }: PlainResponse): Response {
   // Cloudflare Workers would compress a body with this header again. Other runtimes ignore the option.
   const encoding = Object.hasOwn(headers, "content-encoding") ? { encodeBody: "manual" } : {};
@@ -220,7 +218,6 @@ export function toResponse({ status, headers, body }: PlainResponse): Response {
 /** Bytes that a `Response` can have: an `Uint8Array<ArrayBuffer>`, which TypeScript before 5.7 cannot write. */
 export type Bytes = ReturnType<InstanceType<typeof TextEncoder>["encode"]>;
 
-/** A body that a `Response` can have. */
 export type WebBody = string | Bytes | ReadableStream<Uint8Array>;
 
 /** The body of a response. A string is cheaper to send over `node:http` than a `ReadableStream`. */
@@ -252,7 +249,6 @@ export async function discardBody(body: ResponseBody): Promise<void> {
   } catch {}
 }
 
-/** The same body as a `Response` can have it. */
 export function toWebBody(body: ResponseBody): WebBody {
   if (!isTextReader(body)) return body;
   const encoder = new TextEncoder();

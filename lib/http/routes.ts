@@ -31,7 +31,6 @@ interface PreparedCall {
   ): Promise<Reply>;
 }
 
-/** The dependencies of the operations. */
 interface Resources {
   readonly orders: OrderStore;
   readonly pets: PetSource;

@@ -252,7 +252,6 @@ export class Slicer {
     this.#isLineComplete = false;
   }
 
-  /** The end of the slice that begins at `start`. */
   findEnd(input: Buffer, start: number): number {
     if (this.#bodyBytes > 0) {
       const size = Math.min(this.#bodyBytes, input.length - start);

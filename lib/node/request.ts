@@ -110,13 +110,11 @@ export function originOf({ headers }: IncomingMessage, proxies: number): string 
   return scheme === "http" || scheme === "https" ? `${scheme}://${headers.host}` : undefined;
 }
 
-/** The headers that proxies add. */
 const FORWARDED_BY = ["forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 /** The end of a body: complete, aborted by the client, or invalid. */
 export type BodyResult = "complete" | "aborted" | { readonly error: ErrorCode };
 
-/** True if a body follows the head of the request. */
 export function hasBody(req: NodeRequest): boolean {
   if ("stream" in req) return !req.stream.endAfterHeaders;
   const { headers } = req;

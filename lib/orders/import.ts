@@ -97,7 +97,6 @@ function concat(head: Uint8Array, tail: Uint8Array): Uint8Array {
   return whole;
 }
 
-/** The totals of an import so far. */
 interface ImportCounts {
   readonly placed: number;
   /** Orders that already existed with the same content. */
@@ -118,7 +117,6 @@ export interface RejectedLine {
 
 /** One step of an import: the totals so far, and the lines that this step rejected, in order. */
 export interface ImportStep extends ImportCounts {
-  /** The last line that was processed. */
   readonly line: number;
   readonly rejects: readonly RejectedLine[];
 }

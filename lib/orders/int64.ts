@@ -1,8 +1,6 @@
 import { randomBase62 } from "../core/base62.ts";
 
-/** The least integer of 64 bits. */
 export const MIN_INT64 = -(2n ** 63n);
-/** The greatest integer of 64 bits. */
 export const MAX_INT64 = 2n ** 63n - 1n;
 const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
 

@@ -96,7 +96,6 @@ export function changesRecord(event: OrderEvent): boolean {
   return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in ORDER_RULES[status][event]);
 }
 
-/** The codes with which an event can fail, each once. */
 export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly TransitionErrorCode<E>[] {
   return codesOf(ORDER_RULES, event) as TransitionErrorCode<E>[];
 }

@@ -116,7 +116,6 @@ export function isDateTime(text: string): boolean {
   return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** An order with every field, as JSON. */
 export const orderExample: object = /* @__PURE__ */ mapFields(({ example }) => example);
 
 /** The JSON Schema (draft 2020-12) of an order, as in the OpenAPI document. */

@@ -27,7 +27,6 @@ export interface OrderTransition {
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 
-/** A hook, and what receives its errors. */
 interface TransitionListener {
   readonly onTransition: TransitionHook;
   readonly onHookError: HookErrorReporter;
@@ -54,7 +53,6 @@ export function statusBefore(event: OrderEvent): OrderStatus {
   return ORDER_STATUSES.find((candidate) => acceptsEvent(candidate, event)) as OrderStatus;
 }
 
-/** The status to which an event leads. */
 export function statusAfter(event: OrderEvent): OrderStatus {
   const rule: LifecycleRule<OrderStatus> = ORDER_RULES[statusBefore(event)][event];
   return rule.to as OrderStatus;

@@ -17,7 +17,6 @@ export const ACCOUNT_COLUMNS = `a.id, a.plan, a.per_minute, a.per_day, a.minute_
   k.id, k.hash, k.created_at, k.expires_at, k.revoked_at, k.successor_id,
   k.rejections_start, k.rejections_count, k.banned_until, k.name, k.used_at`;
 
-/** A row of an account joined with one of its keys. */
 export type AccountRow = readonly [
   id: string,
   plan: string,
@@ -58,7 +57,6 @@ interface AccountAndKey extends PlanAssignment<string> {
   readonly usedAt: Instant | null;
 }
 
-/** Reads the account and the key of a row. */
 export function readRow(row: AccountRow): AccountAndKey {
   const [, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
   const [
@@ -116,7 +114,6 @@ export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
 
 const KEY_ID = 8;
 
-/** Accounts of one read of the list. */
 const ACCOUNTS_PER_READ = 100;
 
 /** The accounts beyond an identifier, read on demand. */

@@ -16,7 +16,6 @@ import { readOrderWithHistory, readStoredOrder } from "../orders/wire.ts";
 /** The time at which a change that was set aside is due. Below zero is a lease. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Orders from an identifier on, in one direction. */
 export interface OrderRange {
   readonly from: bigint;
   readonly isDescending: boolean;
@@ -32,7 +31,6 @@ export interface FoundRange {
   readonly end?: bigint | undefined;
 }
 
-/** Reads one page of a query. */
 export async function readPage(
   query: OrderQuery,
   read: (range: OrderRange) => Promise<FoundRange>,
@@ -78,7 +76,6 @@ export function listOutcome<Place>({ json, next }: ListPage<Place>, read: ReadLi
 
 async function* noPages(): AsyncGenerator<OrderPage> {}
 
-/** Reads the orders of a page. */
 export function readOrders(rows: readonly OrderRow[]): Pick<OrderQueryPage, "orders" | "damaged"> {
   const orders: StoredOrder[] = [];
   const damaged: DamagedOrder[] = [];

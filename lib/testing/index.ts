@@ -123,7 +123,6 @@ export async function createTestService({
     return handler(request);
   };
 
-  /** Admits requests until one is rejected with a code. */
   async function admitUntil(code: "rate_limit_exceeded" | "api_key_banned"): Promise<void> {
     for (;;) {
       const admission = await store.accounts.admit(parsedKey, now, handlerOptions?.banPolicy);

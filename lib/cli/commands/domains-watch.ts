@@ -44,7 +44,6 @@ export async function watchHosts(
   return end;
 }
 
-/** The effects of a watch, which itself only decides. */
 interface WatchEffects {
   readonly clock: Clock;
   /** @default "stack" */

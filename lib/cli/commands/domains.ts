@@ -112,7 +112,6 @@ function addCheckOptions(command: Command): Command {
   );
 }
 
-/** The options of the verification of hosts. */
 export interface VerificationFlags {
   readonly resolver?: string;
   readonly authority?: readonly string[];
@@ -132,7 +131,6 @@ export function addVerificationOptions(command: Command): Command {
     );
 }
 
-/** The means to verify hosts. */
 export interface VerificationTools {
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
@@ -140,7 +138,6 @@ export interface VerificationTools {
   readonly deployment: Deployment;
 }
 
-/** Creates the means that the flags name. */
 export function createVerification(
   { resolver: server, authority: names, tlsPort }: VerificationFlags,
   deployment: Deployment,
@@ -210,7 +207,6 @@ interface CheckFlags extends VerificationFlags {
   readonly verbose?: boolean;
 }
 
-/** Reads the hosts to verify, with their targets. */
 async function readHostsToCheck(
   { terminal }: CommandContext,
   file: string | undefined,
@@ -237,7 +233,6 @@ function readHosts(file: string, targets: readonly string[]): readonly TargetedH
   return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
 }
 
-/** A host with the target of its record. */
 interface TargetedHost extends HostToVerify {
   readonly target: string;
 }

@@ -27,7 +27,6 @@ export function defineKeys(group: Command, context: CommandContext): void {
   const { clock, env, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);
 
-  /** Issues a key and shows it once. */
   const showNewKey = (subject: string, issue: (accounts: Accounts) => Promise<KeyResult>) =>
     withStore(context, async ({ store }) => {
       await assertKeyEnvironment(store, readEnvironment(env));
@@ -148,7 +147,6 @@ Examples:
   $ store-orders keys revoke acme.3hTbV9xKq0
   $ store-orders keys unban acme.3hTbV9xKq0`;
 
-/** The states of `keys list --state`. */
 const STATES = ["active", "banned", "expiring", "expired", "revoked"] as const;
 const EXPIRING_MS = 30 * DAY_MS;
 

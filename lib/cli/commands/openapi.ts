@@ -4,7 +4,6 @@ import { readBaseUrls } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { readPlans } from "../settings.ts";
 
-/** `openapi`: the OpenAPI document. */
 export function defineOpenApi(command: Command, { terminal, env, flags }: CommandContext): void {
   command
     .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrls)

@@ -146,7 +146,6 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
   };
 }
 
-/** The destination of rejected lines. */
 interface Rejects extends AsyncDisposable {
   write(lines: readonly RejectedLine[]): Promise<void>;
 }
@@ -199,7 +198,6 @@ const PRIVATE_FILE_MODE = 0o600;
 /** A link is not followed: what it leads to could be another user's choice. */
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
 
-/** Opens a file. Throws an `InvalidInputError` if that fails. */
 async function openFile(file: string, flags: "r" | typeof WRITE): Promise<FileHandle> {
   try {
     return await open(file, flags, PRIVATE_FILE_MODE);

@@ -112,7 +112,6 @@ export function defineOrders(group: Command, context: CommandContext): void {
     addEventCommand(event as OrderEvent, description);
 }
 
-/** The events, in the order of the help. */
 const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
   ship: "Marks a pending order as shipped now.",
   fulfil: "Marks a shipped order as complete.",
@@ -148,12 +147,10 @@ async function exportOrders(orders: OrderStore, { terminal, exit }: CommandConte
   exit(EXIT.failed);
 }
 
-/** Shows an order's fields and its status. */
 function summarizeOrder({ record, status }: StoredOrder): Result {
   return { ...record, status };
 }
 
-/** The error message for an order that does not exist. */
 const NO_ORDER = ERRORS.order_not_found.message;
 
 const COLUMNS = ["id", "petId", "quantity", "shipDate", "complete", "status"];

@@ -218,7 +218,6 @@ function addServeOptions(command: Command): Command {
 /** The path of the documentation that `docsPage()` serves, below the base path. */
 const DOCS_PATH = "/docs";
 
-/** The options of the handler that the flags set. */
 function toHandlerOptions({
   basePath = "",
   server = [],
@@ -416,7 +415,6 @@ async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags
   }
 }
 
-/** The addresses of a running server. */
 interface StartInfo {
   readonly url: string;
   readonly docs: string;

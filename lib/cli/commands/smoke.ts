@@ -92,10 +92,8 @@ interface SmokeCheck {
 /** The expected response. What is left out can be anything. */
 interface Expectation {
   readonly status?: number;
-  /** The code of the Error body. */
   readonly code?: ErrorCode;
   readonly headers?: Readonly<Record<string, RegExp>>;
-  /** Finds a further problem. */
   also?(answer: Answer): string | undefined;
 }
 

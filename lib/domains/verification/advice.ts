@@ -11,7 +11,6 @@ export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 /** The deployment of a host: a stack, or one machine behind a server that requests its certificates. */
 export type Deployment = "stack" | "machine";
 
-/** The step that requests a new certificate, by deployment. */
 export const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
   stack:
     "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",

@@ -155,7 +155,6 @@ type CaaLookup =
   | { readonly outcome: "none" }
   | {
       readonly outcome: "found";
-      /** The name that has the records. */
       readonly owner: string;
       /** The host, or its ancestor, that was queried; differs from the owner if it is a CNAME. */
       readonly queried: string;
@@ -191,7 +190,6 @@ async function lookUpCaa(resolver: DnsResolver, queried: string, zone: string): 
   return records.length === 0 ? { outcome: "none" } : { outcome: "found", owner, queried, records };
 }
 
-/** Formats a CAA record as in a zone file. */
 function formatCaa({ flags, tag, value }: CaaRecord): string {
   return `CAA ${flags} ${tag} ${JSON.stringify(value)}`;
 }

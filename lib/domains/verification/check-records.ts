@@ -205,7 +205,6 @@ async function compareAddresses(
 /** The strays are the addresses that the target was not seen to have. If its answers vary, it may have more. */
 export type AddressComparison = Awaited<ReturnType<typeof compareWithTarget>>;
 
-/** The most answers of a target that are compared. */
 const MAX_TARGET_ANSWERS = 5;
 
 /**

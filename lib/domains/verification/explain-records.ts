@@ -151,13 +151,11 @@ export function explain(input: HostCheckInput) {
       return reason("target_unknown", "no target, because the certificate has not been issued", fix);
     },
 
-    /** The target has no address. */
     missingTarget(found: string): Reason {
       const fix = `Check that ${target} is the present target of ${host}. If its deployment was removed, remove the record ${label} at the DNS provider of ${zone}, or others can take over the host.`;
       return reason("target_missing", found, fix, `an A or AAAA record for ${target}`, target);
     },
 
-    /** The zone does not exist in DNS. */
     zoneNotDelegated(): Reason {
       const found = `NXDOMAIN: ${zone} does not exist in DNS`;
       const fix = `Check that ${zone} is registered and has not expired, and enter its DNS provider's name servers at the registrar.`;

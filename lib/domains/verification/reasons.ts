@@ -85,7 +85,6 @@ export interface HostCheckInput extends ZoneMatch {
   readonly apexRecord?: ApexRecord | undefined;
 }
 
-/** The result of a check. */
 export interface HostCheckResult {
   /** Every reason why the host is not verified. */
   readonly reasons: readonly Reason[];

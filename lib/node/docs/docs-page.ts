@@ -47,7 +47,6 @@ const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** The files that are served from the package. */
 const VENDOR_FILES: Readonly<Record<string, string>> = {
   "swagger-ui-bundle.js": SCRIPT,
   "swagger-ui.css": CSS,

@@ -52,7 +52,6 @@ export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** Finds an order, without its history. */
 export async function findOrder(orders: OrderStore, id: bigint): Promise<StoredOrder | undefined> {
   const found = await orders.find(id);
   return found && { record: found.record, status: found.status };
@@ -146,7 +145,6 @@ export function assertSameList(
   }
 }
 
-/** The serialised records of a list. */
 export function recordsOf(json: string): readonly string[] {
   return json === "" ? [] : json.split(/(?<=\}),(?=\{)/);
 }

@@ -25,13 +25,11 @@ export async function createAccountFixture(
   };
 }
 
-/** The outcome of a request, in one word. */
 export function outcomeName(admission: Admission): string {
   if (admission.ok) return "admitted";
   return admission.code === "invalid_api_key" ? admission.reason : admission.code;
 }
 
-/** The number of admitted requests. */
 export function admitted(admissions: readonly Admission[]): number {
   return admissions.filter(({ ok }) => ok).length;
 }

@@ -49,7 +49,6 @@ export async function listWhileChanging(orders: OrderStore, other: OrderStore): 
   assert.equal(missing, undefined, `order ${missing} is listed`);
 }
 
-/** The guarantees of `OrderStore`. */
 export const orderCases = defineCases({ of: "orders" }, (test) => {
   test("a placed order is found unchanged, over the whole int64 range and without its absent fields", async (orders) => {
     const placed: StoredOrder[] = [

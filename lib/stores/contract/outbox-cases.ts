@@ -73,7 +73,6 @@ async function heldBy(outbox: Outbox, after: number, count: number): Promise<rea
   }
 }
 
-/** The guarantees of an `Outbox`. */
 export const outboxCases: readonly ContractCase[] = [
   ...defineCases({ of: "store", part: "outbox" }, (test) => {
     test("every event adds one change to the history, and is next although the ones before it were never in the outbox", async (store) => {

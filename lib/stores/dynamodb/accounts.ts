@@ -241,7 +241,6 @@ function primaryKeyOf(id: string): Item {
   return { id: { S: id } };
 }
 
-/** Reads both items of an account. */
 export async function readItems(table: TableClient, id: string): Promise<AccountItems | undefined> {
   if (!isAccountId(id)) return undefined;
   const signal = callTimeout();
@@ -255,9 +254,7 @@ export async function readItems(table: TableClient, id: string): Promise<Account
   }
 }
 
-/** The two items of an account. */
 export interface AccountItems {
-  /** The admission item. */
   readonly item: Item;
   readonly details: Item | undefined;
 }
@@ -276,7 +273,6 @@ function settingsOf({ item, details }: AccountItems): AccountSettings {
   };
 }
 
-/** Reads the whole account. */
 export function accountOf(items: AccountItems): Account {
   const { item } = items;
   return { ...settingsOf(items), usage: usageOf(item), rejections: rejectionsById(item) };

@@ -26,7 +26,6 @@ export interface NamedKey extends KeyEntry {
   readonly id: string;
 }
 
-/** The attributes for a plan. Absent limits are omitted. */
 export function planAttributes({ plan, customLimits }: PlanAssignment<string>): Attributes {
   return {
     plan: { S: plan },
@@ -97,7 +96,6 @@ export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   };
 }
 
-/** The rejections of the active keys, by identifier. */
 export function rejectionsById(item: Item): Readonly<Record<string, RejectionCount>> {
   const counted = namedKeysOf(item).flatMap(({ id, rejections }) =>
     rejections === undefined ? [] : [[id, rejections] as const],
@@ -111,7 +109,6 @@ export function planOf(item: Item): PlanAssignment<string> {
   return { plan, customLimits: { perMinute: numberOf(item["perMinute"]), perDay: numberOf(item["perDay"]) } };
 }
 
-/** Reads both windows. */
 export function usageOf(item: Item): Usage {
   return {
     minute: { start: numberOf(item["minute"]), count: numberOf(item["minuteCount"]) },
@@ -159,7 +156,6 @@ export const MAX_COUNT = 10 ** COUNT_DIGITS - 1;
  */
 const BAN_BIAS = 10 ** 9;
 
-/** Converts an entry to its number. */
 export function packEntry({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string {
   const expiry = digits(expiresAt, EXPIRY_DIGITS);
   if (rejections === undefined) return withCount(expiry, 0, 0);
@@ -189,7 +185,6 @@ export function unpackEntry(number: string): KeyEntry {
   };
 }
 
-/** The least number of a key that is usable at an instant. */
 export function leastUsable(at: Instant): string {
   return withCount(digits(at + 1, EXPIRY_DIGITS), 0, 0);
 }

@@ -53,7 +53,6 @@ type RetryStrategy = Extract<
 >;
 type RetryToken = Awaited<ReturnType<RetryStrategy["acquireInitialRetryToken"]>>;
 
-/** The number of attempts of one request. */
 const MAX_ATTEMPTS = 3;
 
 /** The longest wait before the second attempt; see `backoffMs`. */
@@ -150,7 +149,6 @@ const TO_CORRECT: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** True for an error with which DynamoDB throttles a request. */
 export function isThrottled(error: unknown): boolean {
   return (
     error instanceof Error &&

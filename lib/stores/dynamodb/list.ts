@@ -179,10 +179,8 @@ const MAX_READS = 4;
 /** About as many orders as one read unit pays for: 4 KB. */
 const ORDERS_PER_UNIT = 60;
 
-/** The part of a bucket that has been read for a page. */
 interface BucketPart {
   readonly found: Item[];
-  /** The start of the next read. */
   next: Item | undefined;
   hasMore: boolean;
 }
@@ -268,7 +266,6 @@ export async function countOrders(table: TableClient, buckets: number): Promise<
   return sumByStatus(counts);
 }
 
-/** The identifier of the order of an item. */
 export function idOf({ id }: Item): bigint {
   return BigInt(`${id?.N}`);
 }

@@ -37,7 +37,6 @@ import {
 /** The number of concurrent writes when many orders are placed. */
 const MAX_CONCURRENT_WRITES = 32;
 
-/** Where orders are in their table. */
 export interface OrderKeys {
   buckets(): Promise<number>;
   primaryKeyOf(id: bigint): Promise<Item>;
@@ -191,7 +190,6 @@ export function historyOf(item: Item): readonly OrderChange[] {
   return changeLetters(item).map((letter) => unpackDetails(eventOf(letter), stringOf(item[letter]), BASE));
 }
 
-/** Reads the order of an item with its history. */
 export function orderWithHistoryOf(item: Item): OrderWithHistory {
   const { wire, status } = item;
   return readOrderWithHistory(idOf(item), stringOf(wire), stringOf(status), () => historyOf(item));

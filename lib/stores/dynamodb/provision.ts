@@ -18,7 +18,6 @@ import {
   tableDefinitions,
 } from "./schema.ts";
 
-/** Options of `createDynamodbTables` and `deleteDynamodbTables`. */
 type DynamodbTablesOptions = DynamodbTableNaming & { readonly client?: DynamoDBClient };
 
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };

@@ -15,7 +15,6 @@
 
 import { invalidInput } from "../../core/errors.ts";
 
-/** The name and keys of a table. */
 export interface TableDefinition {
   readonly name: string;
   readonly partitionKey: KeyAttribute;
@@ -72,7 +71,6 @@ export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): Dynamo
   return names;
 }
 
-/** Both tables. */
 export interface TableDefinitions {
   readonly orders: TableDefinition;
   readonly accounts: TableDefinition;
@@ -81,7 +79,6 @@ export interface TableDefinitions {
 /** The index of the orders with changes that have not been delivered. */
 export const OUTBOX_INDEX = "outbox";
 
-/** Defines both tables. */
 export function tableDefinitions(naming: DynamodbTableNaming): TableDefinitions {
   const { orders, accounts } = tableNames(naming);
   return {

@@ -21,7 +21,6 @@ export type Attributes = Record<string, AttributeValue>;
 /** An item, or the primary key of an item. */
 export type Item = Attributes;
 
-/** Converts an integer to an attribute value. */
 export function numberValue(value: number): AttributeValue {
   return { N: String(value) };
 }
@@ -66,7 +65,6 @@ export function newWriteToken(): string {
 export interface ConditionalUpdate {
   /** Assignments, such as `#status = :to`. */
   readonly set: readonly string[];
-  /** Attributes to remove. */
   readonly remove?: readonly string[];
   /** All must hold. */
   readonly conditions: readonly string[];
@@ -87,7 +85,6 @@ export function combine(...parts: readonly Partial<ConditionalUpdate>[]): Condit
 }
 
 interface WriteResult {
-  /** True if the condition held. */
   readonly done: boolean;
   /** The item before; `undefined` if there was none. */
   readonly before: Item | undefined;
@@ -131,7 +128,6 @@ export interface TableClient {
   /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
-  /** Deletes an item, if it exists. */
   delete(key: Item, signal: AbortSignal): Promise<void>;
   read<Kept>(range: ReadRange, keep: Keep<Kept>, signal: AbortSignal): Promise<Page<Kept>>;
 }
@@ -139,7 +135,6 @@ export interface TableClient {
 /** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
 const THROTTLING_WAIT_MS = 16;
 
-/** Creates a client for the requests to one table. */
 export function createTableClient(client: DynamoDBClient, name: string): TableClient {
   const TableName = name;
   // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
@@ -280,7 +275,6 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
   };
 }
 
-/** A change of an item that depends on its content. */
 export interface ItemChange<Result> {
   /** Sent first, without reading the item. Its condition holds only if `decide` would decide what it writes. */
   readonly first?: ConditionalUpdate | undefined;

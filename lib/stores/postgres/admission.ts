@@ -133,7 +133,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     return tasks.filter((task) => !done.has(task));
   }
 
-  /** Decides tasks in one transaction. */
   async function decideTogether(tasks: readonly Task[], maxLockWaitMs: number): Promise<void> {
     const [first] = tasks;
     if (first === undefined) return;

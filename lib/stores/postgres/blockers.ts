@@ -20,20 +20,17 @@ export interface Blocker {
   readonly query?: string;
 }
 
-/** Characters of a query that are shown. */
 const MAX_QUERY_CHARACTERS = 200;
 
 /** The modes of locks that readers hold. Only the strongest lock waits for them. */
 const OF_READERS = ["AccessShareLock", "RowShareLock"];
 
-/** What a transaction wants to lock. */
 interface WantedLocks {
   /** The quoted name of the schema. */
   readonly schema: string;
   readonly tables: readonly string[];
   /** False if a lock is wanted that readers do not hinder. */
   readonly isExclusive: boolean;
-  /** The number of an advisory lock. */
   readonly advisory?: number;
 }
 

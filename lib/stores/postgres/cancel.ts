@@ -32,7 +32,6 @@ export function findCancels(tasks: readonly Task[]): ReadonlyMap<string, Task> {
 /** Stands for the key's identifier, which only the database knows, in what `packChange` writes. */
 const KEY_ID = "~";
 
-/** The values of `cancelText`. */
 export function cancelValues(cancels: ReadonlyMap<string, Task>): readonly unknown[] {
   const tasks = [...cancels.values()];
   const byAccount = [...Map.groupBy(tasks, ({ key }) => key.accountId)];

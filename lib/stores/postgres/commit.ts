@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { type PostgresPool, withConnection } from "./connection.ts";
 
-/** When the server was started. */
 export const STARTED_AT = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text";
 
 /**

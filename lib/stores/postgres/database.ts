@@ -47,14 +47,12 @@ export interface Work<T> {
   decide(rows: readonly Rows[]): Decided<T>;
 }
 
-/** What a transaction writes, and its result. */
 interface Decided<T> {
   readonly writes: readonly Statement[];
   /** The result, from the rows of `writes`. They are missing if the transaction was committed and its response lost. */
   result(rows: readonly Rows[] | undefined): T;
 }
 
-/** A database with the tables of the store. */
 export interface Database {
   /** The quoted name of the schema. */
   readonly schema: string;
@@ -210,7 +208,6 @@ export function serverTimeoutMs(deadline: number): number {
 /** What is read with the first statement of a reading transaction, beside the schema version. */
 const OF_READ = ["pg_is_in_recovery()"];
 
-/** The time of the server. */
 export const SERVER_SECONDS = "extract(epoch FROM pg_catalog.clock_timestamp())";
 
 /** Selecting this makes a commit wait for the disk, in a database that does not by default. */

@@ -39,7 +39,6 @@ export function isMissingTable(error: unknown): boolean {
   return hasState(error, MISSING);
 }
 
-/** True if the role lacks a permission. */
 export function isForbidden(error: unknown): boolean {
   return hasState(error, ["42501"]);
 }
@@ -117,12 +116,10 @@ export function standby(): DatabaseError {
   return new DatabaseError(reported("25006", "The server is a standby. Connect to the primary."));
 }
 
-/** An error as the server reports one. */
 function reported(code: string, message: string): Error {
   return Object.assign(new Error(message), { code, severity: "ERROR" });
 }
 
-/** The error of rows that this role may not see. */
 export function hiddenRows(cause?: DatabaseError): StoreUnavailableError {
   return new StoreUnavailableError(
     "Row level security can hide rows of the store from this role. Disable it for the tables of the store (ALTER TABLE … " +

@@ -6,7 +6,6 @@ import type { PostgresPool } from "./connection.ts";
 import { isTrue, openDatabase, readCatalogs } from "./database.ts";
 import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
 
-/** Rows of one read. */
 const PAGE_SIZE = 1_000;
 
 /** The tables, and their keys: without one, for example after an incomplete restore, a row can exist twice. */

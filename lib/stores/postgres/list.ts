@@ -16,7 +16,6 @@ export function listPageStatement(schema: string, after?: bigint): Statement {
   };
 }
 
-/** Reads the page of `listPageStatement`. */
 export function toListPage(rows: Rows): ListPage<bigint> {
   const [count, last, json] = rows[0] ?? [];
   return { json: `${json ?? ""}`, ...(Number(count) < PAGE_SIZE ? {} : { next: toBigInt(last) }) };
@@ -26,7 +25,6 @@ function toBigInt(value: unknown): bigint {
   return BigInt(value as string);
 }
 
-/** Reads pages of the list. */
 export const pageReader =
   ({ schema, read }: Pick<Database, "schema" | "read">) =>
   async (after?: bigint) =>
@@ -35,7 +33,6 @@ export const pageReader =
 /** Rows among which one page looks for a status. */
 const MAX_SCANNED_ROWS = 50_000;
 
-/** Reads a range of orders. */
 export async function readRange(
   { schema, read }: Pick<Database, "schema" | "read">,
   { from, isDescending, status, limit }: OrderRange,

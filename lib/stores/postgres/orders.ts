@@ -22,7 +22,6 @@ export interface PostgresOrderStore extends OrderStore {
   using(connection: PostgresConnection): OrderStore;
 }
 
-/** The order store over the table `orders`. */
 export function createOrderStore(database: Database): PostgresOrderStore {
   const { schema, read, change } = database;
   return {
@@ -68,7 +67,6 @@ export function createOrderStore(database: Database): PostgresOrderStore {
   };
 }
 
-/** An order that has changed, and what is added to its history. */
 export interface OrderUpdate {
   readonly id: bigint;
   readonly before: StoredOrder;

@@ -21,7 +21,6 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     return row?.[0] === true || row?.[0] === "t";
   }
 
-  /** Runs one statement that writes, and returns its rows. */
   const write = (statement: Statement, durable = false): Promise<Rows> =>
     change({
       durable,

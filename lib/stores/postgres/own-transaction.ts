@@ -64,7 +64,6 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
     });
   }
 
-  /** Throws unless all rows are visible. */
   function visible(rows: Rows | undefined, columns: readonly string[]): Rows {
     if (isTrue(rows?.[0]?.[1])) throw hiddenRows();
     return splitState(rows, columns).rows;

@@ -141,7 +141,6 @@ function dollarQuoted(text: string): string {
   return `${quote}${text}${quote}`;
 }
 
-/** The schema version of this program. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Quotes the name of a schema. Throws `InvalidInputError` for a name that no schema can have. */

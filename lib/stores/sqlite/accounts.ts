@@ -38,7 +38,6 @@ export function createAccountStore(
   };
 }
 
-/** Prepares the queries. */
 export function accountQueries(db: DatabaseSync) {
   const insertEnvironment = prepareWrite(
     db,

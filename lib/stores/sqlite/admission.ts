@@ -17,7 +17,6 @@ import { isSqliteError } from "./errors.ts";
 import { FIRST_PAGE, pageReader } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
 
-/** The queries of an admission, each to be called in a write. */
 type AdmissionQueries = ReturnType<typeof admissionQueries>;
 
 /** The database as an admission needs it: the operation of a request is performed in the same transaction. */
@@ -59,7 +58,6 @@ export function createAdmission({
   };
 }
 
-/** Prepares the queries. */
 export function admissionQueries(db: DatabaseSync) {
   const selectKey = db.prepare(
     `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,

@@ -66,7 +66,6 @@ export function openDatabase<Queries>(
   let connection = open({ existing, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
   let queue: Job<Queries>[] = [];
-  /** Settles when the queue is empty. */
   let draining: Promise<void> | undefined;
 
   function healthyConnection(): Connection<Queries> {
@@ -270,7 +269,6 @@ function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
   ];
   const checkVersion = versionCheck(db);
   let checkedAt = 0;
-  /** The durability that SQLite is set to. */
   let current: Durability | undefined;
 
   function checkFile(durability: Durability): void {

@@ -26,7 +26,6 @@ const UNAVAILABLE = [
 /** The path no longer leads to the files that are open. */
 export class FileMovedError extends Error {}
 
-/** True for an error of SQLite itself. */
 export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
   return error instanceof Error && "errcode" in error;
 }

@@ -137,7 +137,6 @@ function settledStateOf(folders: readonly string[]): string | undefined {
   return state;
 }
 
-/** The device and inode of a file. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;

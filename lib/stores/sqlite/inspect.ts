@@ -13,7 +13,6 @@ const DATABASE = "database";
 const RESTORE =
   "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.";
 
-/** Rows of one read. */
 const PAGE_SIZE = 1_000;
 
 type OrderRow = Omit<InspectedOrder, "readHistory"> & { readonly history: string };

@@ -25,7 +25,6 @@ export function pageReader(
 /** Rows among which one page looks for a status. It takes a few milliseconds, in which other requests wait. */
 const MAX_SCANNED_ROWS = 10_000;
 
-/** Prepares `range`. */
 export function rangeQuery(db: DatabaseSync): (range: OrderRange) => FoundRange {
   const prepareIn = (direction: "ASC" | "DESC") => {
     const [from, to] = direction === "ASC" ? [">=", "<="] : ["<=", ">="];
@@ -68,7 +67,6 @@ const PAGE_RANGE = BigInt(PAGE_SIZE);
 const MIN_DENSE_CHARS = 25_000;
 
 export interface PageStart {
-  /** The first identifier of the page. */
   readonly id: bigint;
   /** True where a range of identifiers is expected to make a page. */
   readonly isDense: boolean;
@@ -76,7 +74,6 @@ export interface PageStart {
 
 export const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
 
-/** One nullable string column. */
 type TextRow = readonly [json: string | null];
 
 /** Pages of the list. SQLite joins their rows, so that one string is transferred instead of an object per row. */

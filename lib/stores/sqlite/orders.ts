@@ -33,7 +33,6 @@ export interface SqliteOrderStore extends OrderStore {
   using(connection: DatabaseSync): OrderStore;
 }
 
-/** The order store over the tables `orders` and `order_counts`. */
 export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderStore {
   return {
     place: (placed, at, origin) => write("durable", ({ orders }) => orders.place(placed, at, origin)),

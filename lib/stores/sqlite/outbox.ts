@@ -53,7 +53,6 @@ export function createOutbox({
   };
 }
 
-/** Prepares the queries. */
 export function outboxQueries(db: DatabaseSync) {
   const select = (condition: string) => {
     const statement = db.prepare(

@@ -8,6 +8,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
+import { redactKeys } from "../accounts/api-key.ts";
 import { type ConsoleVariables, plainPage, type View } from "./page.ts";
 
 /** Headers of every response. Scripts, styles and requests are of this origin only; nothing is inline. */
@@ -137,7 +138,8 @@ export class Session {
       const isChange = c.req.method === "POST";
       const fields = isChange ? await readForm(c) : {};
       if (isChange && !isEqual(fields["token"], formToken)) return c.html(WRONG_FORM, 403);
-      c.set("view", { ...view, basePath, formToken, fields });
+      const from = redactKeys(fields["from"] ?? c.req.query("from") ?? "");
+      c.set("view", { ...view, basePath, formToken, fields, from });
       return next();
     };
   }

@@ -41,10 +41,12 @@ export function invalidForm(
   return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values };
 }
 
-/** A form that makes a change. It carries the token of the session. */
+/** A form that makes a change. It carries the token of the session, and the list that its page shows or leads back to. */
 export function changeForm(view: View, action: string, body: Html, layout: "form row" | "" = ""): Html {
+  const [name, query] = view.list === undefined ? ["from", view.from] : ["list", view.list];
   return html`<form class="${layout}" method="post" action="${action}">
     <input type="hidden" name="token" value="${view.formToken}">
+    <input type="hidden" name="${name}" value="${query}">
     ${body}
   </form>`;
 }

@@ -48,6 +48,10 @@ export interface View {
   readonly sections: readonly Pick<Section, "path" | "title">[];
   /** The fields of a change. */
   readonly fields: Readonly<Record<string, string>>;
+  /** The query of the list from which this page was opened; empty for all of it. */
+  readonly from: string;
+  /** The query of the list that this page shows, if it is one. */
+  readonly list?: string;
 }
 
 /** The variables of a request with the session. */
@@ -196,9 +200,16 @@ export function sendMissing(
   return sendPage(c, { title, body, notice, status: 404 });
 }
 
-/** The link from a page to the list that it belongs to. */
+/** The link from a list to the page of one thing, which leads back to what is shown of the list. */
+export function itemLink(view: View, section: string, id: string): Html {
+  const query = view.list ? `?${new URLSearchParams({ from: view.list })}` : "";
+  return html`<a href="${pathOf(view, section, id)}${query}" title="${id}">${id}</a>`;
+}
+
+/** The link from the page of one thing to the list that it was opened from, otherwise to all of the list. */
 export function backLink(view: View, section: string): Html {
-  return html`<a class="crumb" href="${pathOf(view, section)}">← All ${section}</a>`;
+  const [query, label] = view.from === "" ? ["", `All ${section}`] : [`?${view.from}`, "Back to the list"];
+  return html`<a class="crumb" href="${pathOf(view, section)}${query}">← ${label}</a>`;
 }
 
 /** The content of `head`. The files have no base path, so that a page without the session can load them too. */

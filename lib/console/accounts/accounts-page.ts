@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { type Account, banEndAt, isActive, usedQuotasAt } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
-import { formatDuration } from "../../core/text.ts";
+import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
 import { type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -10,6 +10,7 @@ import {
   type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
+  itemLink,
   linkRow,
   pathOf,
   sendPage,
@@ -33,9 +34,12 @@ const FILTERS = {
   limit: ["Near a limit", "Accounts near a limit", `No account has used ${HIGH * 100} % of a limit.`],
 } as const satisfies Record<string, readonly [label: string, title: string, empty: string]>;
 
+type Filter = keyof typeof FILTERS;
+const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
+
 /** One page of the list. */
 export interface AccountList {
-  readonly show: keyof typeof FILTERS;
+  readonly show: Filter;
   readonly starts: PageStarts;
 }
 
@@ -46,7 +50,7 @@ export function parseList(query = ""): AccountList {
   const starts = after === "" ? [] : after.split(",");
   const isValid = starts.length <= MAX_STARTS && starts.every(isAccountId);
   return {
-    show: Object.hasOwn(FILTERS, show) ? (show as AccountList["show"]) : "all",
+    show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all",
     starts: isValid ? starts : [],
   };
 }
@@ -62,25 +66,37 @@ const PAGE_SIZE = 50;
 /** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
 const MAX_READ = 3_000;
 
-/** Reads the accounts of a page, and where the next one begins, if there may be one. */
+interface ListPage {
+  readonly shown: readonly Account[];
+  /** Where the next page begins, if there may be one. */
+  readonly next?: string | undefined;
+  /** The number of accounts of each filter, if every account was read for this page. */
+  readonly counts?: Readonly<Record<Filter, number>>;
+}
+
+/** Reads the accounts of a page. */
 async function readList(
   store: AccountStore,
   after: string | undefined,
-  isShown?: (account: Account) => boolean,
-): Promise<{ readonly shown: readonly Account[]; readonly next?: string | undefined }> {
+  show: Filter,
+  isIn: Readonly<Record<Filter, (account: Account) => boolean>>,
+): Promise<ListPage> {
   const shown: Account[] = [];
+  const counts = { all: 0, banned: 0, limit: 0 };
   let last: string | undefined;
   // One more, to know whether there are more.
-  let left = isShown === undefined ? PAGE_SIZE + 1 : MAX_READ;
+  let left = show === "all" ? PAGE_SIZE + 1 : MAX_READ;
   for await (const account of store.list(after, left)) {
     left -= 1;
-    if (isShown?.(account) ?? true) {
+    if (isIn[show](account)) {
       if (shown.length === PAGE_SIZE) return { shown, next: last };
       shown.push(account);
     }
+    for (const filter of FILTER_NAMES) if (isIn[filter](account)) counts[filter] += 1;
     last = account.id;
   }
-  return { shown, next: isShown !== undefined && left === 0 ? last : undefined };
+  if (left === 0) return { shown, next: last };
+  return after === undefined ? { shown, counts } : { shown };
 }
 
 export async function sendAccountsPage(
@@ -91,13 +107,13 @@ export async function sendAccountsPage(
 ): Promise<Response> {
   const { show, starts } = list;
   const [after, now] = [starts.at(-1), clock()];
-  const isShown = {
-    all: undefined,
+  const isIn = {
+    all: () => true,
     banned: (account: Account) => bansOf(account, now).length > 0,
     limit: (account: Account) => usedPart(account, now, plans) >= HIGH,
-  }[show];
-  const { shown, next } = await readList(store.accounts, after, isShown);
-  const view = c.get("view");
+  };
+  const { shown, next, counts } = await readList(store.accounts, after, show, isIn);
+  const view = { ...c.get("view"), list: formatList(list) };
   const path = pathOf(view, "accounts");
   const linkTo = (to: Partial<AccountList>) =>
     `${path}?${formatList({ show, starts: [], ...to })}`.replace(/\?$/, "");
@@ -106,15 +122,22 @@ export async function sendAccountsPage(
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
     ["Next page", next && linkTo({ starts: [...starts, next].slice(-MAX_STARTS) })],
   ]);
-  const filters = (Object.keys(FILTERS) as AccountList["show"][]).map(
-    (each) => [FILTERS[each][0], linkTo({ show: each }), each === show] as const,
-  );
+  const filters = FILTER_NAMES.map((each) => {
+    const count = counts === undefined ? "" : ` (${formatCount(counts[each])})`;
+    return [`${FILTERS[each][0]}${count}`, linkTo({ show: each }), each === show] as const;
+  });
   const rows = shown.map((account) => {
     const { id, keys } = account;
     const { minute, day } = usageBars(account, now, plans);
-    const link = html`<a href="${pathOf(view, "accounts", id)}" title="${id}">${id}</a>`;
     const activeKeys = keys.filter((key) => isActive(key, now)).length;
-    const cells = [link, planName(account, plans), minute, day, activeKeys, stateOf(account, now, plans)];
+    const cells = [
+      itemLink(view, "accounts", id),
+      planName(account, plans),
+      minute,
+      day,
+      activeKeys,
+      stateOf(account, now, plans),
+    ];
     return { id: `account-${id}`, cells };
   });
   const body = html`<div class="head">
@@ -122,7 +145,7 @@ export async function sendAccountsPage(
         <h1>Accounts</h1>
         <p>Who may call the API, and how much of the limits is used.</p>
       </div>
-      ${formDialog(view, path, createDialog(list, plans, result))}
+      ${formDialog(view, path, createDialog(plans, result))}
     </div>
     <section class="panel flush" aria-labelledby="table-title">
       <div class="head">
@@ -145,8 +168,8 @@ const COLUMNS = [
   ["State"],
 ] as const;
 
-/** The dialog for a new account. It names the page of the list, to which its answer returns. */
-function createDialog(list: AccountList, plans: PlanTable | undefined, result: FormResult | undefined) {
+/** The dialog for a new account. */
+function createDialog(plans: PlanTable | undefined, result: FormResult | undefined) {
   const field = { name: "account", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
   return {
     ...{
@@ -156,8 +179,7 @@ function createDialog(list: AccountList, plans: PlanTable | undefined, result: F
       title: "Create an account",
       confirm: "Create account",
     },
-    fields: html`<input type="hidden" name="list" value="${formatList(list)}">
-      ${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
+    fields: html`${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
   };
 }
 
@@ -184,12 +206,17 @@ function usedPart(account: Account, now: Instant, plans?: PlanTable): number {
 /** What an operator should know about an account at once. */
 function stateOf(account: Account, now: Instant, plans?: PlanTable): Html {
   const bans = bansOf(account, now);
-  if (bans.length > 0) {
-    const subject = bans.length === 1 ? "banned" : `${bans.length} keys banned`;
-    return html`<span class="badge bad">${subject}<span class="wide">, ${formatDuration(Math.max(...bans) - now)} left</span></span>`;
-  }
   const part = usedPart(account, now, plans);
-  if (part < HIGH) return html`<span class="quiet">–</span>`;
+  if (bans.length === 0 && part < HIGH) return html`<span class="quiet">–</span>`;
+  return html`${bans.length === 0 ? "" : banBadge(bans, now)} ${part < HIGH ? "" : limitBadge(part)}`;
+}
+
+function banBadge(ends: readonly Instant[], now: Instant): Html {
+  const subject = ends.length === 1 ? "banned" : `${ends.length} keys banned`;
+  return html`<span class="badge bad">${subject}<span class="wide">, ${formatDuration(Math.max(...ends) - now)} left</span></span>`;
+}
+
+function limitBadge(part: number): Html {
   return part < 1
     ? html`<span class="badge warn">near a limit</span>`
     : html`<span class="badge bad">at a limit</span>`;

@@ -32,6 +32,14 @@ export class OrderCounter {
     return this.#running !== undefined;
   }
 
+  /** The orders with a status, or all of them, by the last count. */
+  of(status?: OrderStatus): number | undefined {
+    const counts = this.latest?.counts;
+    return (
+      counts && Object.values(status === undefined ? counts : [counts[status]]).reduce((sum, n) => sum + n, 0)
+    );
+  }
+
   /** Counts, unless a count is running. Resolves with its end, or after a tenth of a second. */
   async count(): Promise<void> {
     this.#running ??= this.#countAll();
@@ -57,21 +65,17 @@ export class OrderCounter {
   }
 }
 
-/**
- * The counts, each as a link to its orders, and on a metered store the cost of counting with a button. `list` names the
- * page of the table.
- */
+/** The counts, each as a link to its orders, and on a metered store the cost of counting with a button. */
 export function countsPanel(
   view: View,
   counter: OrderCounter,
   isMetered: boolean,
-  list: Html,
   linkTo: (status?: OrderStatus) => string,
   current?: OrderStatus,
 ): Html {
   const { latest, isRunning, failure } = counter;
   const items = [undefined, ...ORDER_STATUSES].map((status) => {
-    const count = latest && (status === undefined ? sumOf(latest.counts) : latest.counts[status]);
+    const count = counter.of(status);
     const mark = status === current ? html` aria-current="true"` : "";
     return html`<div><dt><a href="${linkTo(status)}"${mark}>${status ?? "all"}</a></dt><dd>${count === undefined ? "–" : formatCount(count)}</dd></div>`;
   });
@@ -84,18 +88,13 @@ export function countsPanel(
   return html`<section aria-label="By status">
     <dl class="counts number">${items}</dl>
     ${states.length === 0 ? "" : html`<p class="quiet small number">${states.join(" ")}</p>`}
-    ${isMetered ? countOnRequest(view, counter, list) : ""}
+    ${isMetered ? countOnRequest(view, counter) : ""}
   </section>`;
 }
 
-function sumOf(counts: OrderCounts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-function countOnRequest(view: View, { latest, isRunning }: OrderCounter, list: Html): Html {
-  const last = latest && sumOf(latest.counts);
-  const button = html`${list}<button${isRunning ? html` disabled` : ""}>Count now</button>`;
-  return html`<p class="small">${explainCountCost(last)}</p>
+function countOnRequest(view: View, counter: OrderCounter): Html {
+  const button = html`<button${counter.isRunning ? html` disabled` : ""}>Count now</button>`;
+  return html`<p class="small">${explainCountCost(counter.of())}</p>
     ${changeForm(view, pathOf(view, "orders", "count"), button)}`;
 }
 

@@ -71,7 +71,7 @@ export async function sendOrderPage(
       <div>${back}<h1 class="number">Order ${id}</h1>
         ${isKnown ? "" : html`<p>${explainUnknownStatus(order)}</p>`}
         ${isFinished ? html`<p>Nothing more can happen to this order.</p>` : ""}</div>
-      <div class="actions">${orderActions(view, order, now, html``)}</div>
+      <div class="actions">${orderActions(view, order, now)}</div>
     </div>
     ${panel("record", "Record", facts)}
     ${panel("history", "History", table(HISTORY_COLUMNS, changes, "Its changes are not known."), "flush cards")}`;
@@ -135,30 +135,26 @@ export function eventsThatChange(order: StoredOrder, at: Instant): readonly Orde
   });
 }
 
-/**
- * A button for each event that changes the order, which asks once: no event can be undone. `list` are the fields that name
- * the page of the table.
- */
-export function orderActions(view: View, order: StoredOrder, at: Instant, list: Html): Html {
+/** A button for each event that changes the order, which asks once: no event can be undone. */
+export function orderActions(view: View, order: StoredOrder, at: Instant): Html {
   const { id } = order.record;
   const controls = eventsThatChange(order, at).map((event) => {
     const [label, confirm, effect] = EVENT_TEXTS[event];
     return formDialog(view, pathOf(view, "orders", `${id}`, event), {
       ...{ id: `${event}-${id}`, title: `${label} order ${id}?`, confirm, isDanger: event === "cancel" },
       opener: html`${label}<span class="sr"> order ${id}</span>…`,
-      fields: html`${list}<p>${effect}</p>`,
+      fields: html`<p>${effect}</p>`,
     });
   });
   return html`${controls}`;
 }
 
 /** The button that opens the form to place an order: all five fields of a record, each optional. */
-export function placeButton(view: View, list: Html, result: FormResult | undefined): Html {
+export function placeButton(view: View, result: FormResult | undefined): Html {
   const integer = (name: "id" | "petId" | "quantity", label: string, hint: string) =>
     fieldOf("place", { name, label, hint, inputMode: "numeric" }, result);
   const shipDate = `Optional, such as ${ORDER_FIELDS.shipDate.example}.`;
-  const fields = html`${list}
-    ${integer("id", "ID", "Optional: a new one is chosen.")}
+  const fields = html`${integer("id", "ID", "Optional: a new one is chosen.")}
     ${integer("petId", "Pet ID", "Optional.")}
     ${integer("quantity", "Quantity", "Optional.")}
     ${fieldOf("place", { name: "shipDate", label: "Expected ship date", hint: shipDate }, result)}

@@ -13,6 +13,7 @@ import {
   type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
+  itemLink,
   linkRow,
   panel,
   pathOf,
@@ -142,7 +143,7 @@ export async function sendOrdersPage(
   shown: OrderTable,
   result?: FormResult,
 ): Promise<Response> {
-  const view = c.get("view");
+  const view = { ...c.get("view"), list: formatTable(shown) };
   const page = await readTable(store.orders, shown);
   const placed = await placings(page.rows.map(idOf));
   if (!isMetered) await counter.refresh();
@@ -150,15 +151,13 @@ export async function sendOrdersPage(
   const now = clock();
   const { readUnits, next, previous } = page;
   const { status, sort, side, id } = shown;
-  // The forms name the page of the table, so that a change returns to it.
-  const list = html`<input type="hidden" name="list" value="${formatTable(shown)}">`;
   const linkTo = (to: OrderTable, path = pathOf(view, "orders")) => {
     const query = formatTable(to);
     return `${path}${query === "" ? "" : `?${query}`}`;
   };
   const rows = page.rows.map((row) => {
     const orderId = idOf(row);
-    const link = html`<a href="${pathOf(view, "orders", `${orderId}`)}">${orderId}</a>`;
+    const link = itemLink(view, "orders", `${orderId}`);
     const placing = timeOf(placed.get(orderId), now);
     if ("damaged" in row)
       return { id: `order-${orderId}`, cells: [link, DAMAGED, placing, "–", "–", "–", ""] };
@@ -166,7 +165,7 @@ export async function sendOrdersPage(
     const { petId = "–", quantity = "–", shipDate = "–" } = record;
     const state = html`${statusBadge(own)}${record.complete === true ? html` <span class="quiet small wide">complete</span>` : ""}`;
     const day = html`<span title="${shipDate}">${/^\d{4}-\d\d-\d\d(?=T)/.exec(shipDate)?.[0] ?? shipDate}</span>`;
-    const cells = [link, state, placing, petId, quantity, day, orderActions(view, row.order, now, list)];
+    const cells = [link, state, placing, petId, quantity, day, orderActions(view, row.order, now)];
     return { id: `order-${orderId}`, cells };
   });
   const isFirst = side === "after" && id === undefined;
@@ -183,16 +182,16 @@ export async function sendOrdersPage(
   );
   const body = html`<div class="head">
       <div><h1>Orders</h1><p>Shipping and cancelling cannot be undone.</p></div>
-      ${placeButton(view, list, result)}
+      ${placeButton(view, result)}
     </div>
-    ${countsPanel(view, counter, isMetered, list, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
+    ${countsPanel(view, counter, isMetered, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
     ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
     <section class="panel flush" aria-labelledby="table-title">
       <div class="head">
         <h2 id="table-title">${titleOf(shown)}</h2>
         <div class="actions">
           ${linkRow("Order of the table", sorts)}
-          <a class="button" href="${linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"))}" download>Export</a>
+          <a class="button" href="${linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"))}" download>${exportLabel(counter.of(status))}</a>
         </div>
       </div>
       ${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))}
@@ -200,6 +199,12 @@ export async function sendOrdersPage(
     </section>
     ${isMetered ? updateCost(readUnits) : ""}`;
   return sendPage(c, { title: "Orders", body, notice: result?.notice });
+}
+
+/** What an export writes, as far as the last count knows. */
+function exportLabel(count: number | undefined): string {
+  if (count === undefined) return "Export orders (NDJSON)";
+  return `Export ${formatCount(count)} ${count === 1 ? "order" : "orders"} (NDJSON)`;
 }
 
 const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;

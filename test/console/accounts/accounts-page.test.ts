@@ -105,6 +105,38 @@ test("a filter finds the accounts that are banned, or near a limit, on as many p
   expect((await get("accounts?show=anything")).rows).toHaveLength(50);
 });
 
+test("the page of an account leads back to the page of the list that it was opened from, also after a change", async () => {
+  await fill();
+  const { text } = await get("accounts?after=shop-049,shop-099");
+  const [, href = ""] = /<th[^>]*><a href="([^"]+)"/.exec(text) ?? [];
+  const isBack = /href="[^"]*\/accounts\?after=shop-049,shop-099">← Back to the list/;
+  expect(await console.textOf(href)).toMatch(isBack);
+  const changed = await console.post("accounts/shop-100/plan", {
+    plan: "pro",
+    from: "after=shop-049,shop-099",
+  });
+  expect([changed.status, isBack.test(await changed.text())]).toEqual([200, true]);
+  expect(await console.textOf("accounts/shop-100")).toMatch(/href="[^"]*\/accounts">← All accounts/);
+});
+
+test("the filters have counts if every account was read for the page, and an account can be in both", async () => {
+  const { accounts } = console.store;
+  const key = { id: "banned.k", hash: "1".repeat(64), createdAt: 0 };
+  await accounts.create({ id: "banned", plan: "free", keys: [key] });
+  for (let request = 0; request < 81; request++)
+    await accounts.admit({ accountId: "banned", hash: key.hash }, console.clock());
+  const filters = async (path: string) =>
+    /aria-label="Accounts to show">.*?<\/nav>/s
+      .exec((await get(path)).text)?.[0]
+      .match(/(?<=>)\w[^<]*(?=<\/a>)/g);
+  expect(await filters("accounts")).toEqual(["All (1)", "Banned (1)", "Near a limit (1)"]);
+  expect((await get("accounts")).text).toMatch(/badge bad">banned<[\s\S]*badge bad">at a limit</);
+  await fill();
+  expect(await filters("accounts"), "read in part").toEqual(["All", "Banned", "Near a limit"]);
+  expect(await filters("accounts?show=limit")).toEqual(["All (231)", "Banned (1)", "Near a limit (1)"]);
+  expect(await filters("accounts?show=limit&after=banned")).toEqual(["All", "Banned", "Near a limit"]);
+});
+
 test("a store of many accounts is read in part for a filter, and the next page goes on from there", async () => {
   const { accounts, ...rest } = console.store;
   let read = 0;

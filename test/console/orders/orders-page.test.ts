@@ -140,6 +140,38 @@ test("the query string of every table is read as that table", () => {
   expect(formatTable(FIRST_TABLE)).toBe("");
 });
 
+test("the page of an order leads back to the part of the table that it was opened from, also after a change", async () => {
+  await fill();
+  const shown = "status=pending&sort=lowest&after=7";
+  const { text } = await get(`orders?${shown}`);
+  const [, href = ""] = /<th[^>]*><a href="([^"]+)"/.exec(text) ?? [];
+  const order = await console.textOf(href.replaceAll("&amp;", "&"));
+  const isBack = new RegExp(`href="[^"]*/orders\\?${shown.replaceAll("&", "&amp;")}">← Back to the list`);
+  expect(order).toMatch(isBack);
+  const form = /<form(?:(?!<\/form>)[\s\S])*Ship order/.exec(order)?.[0] ?? "";
+  const fields = [...form.matchAll(/name="([^"]+)" value="([^"]*)"/g)].map(([, name, value = ""]) => [
+    name,
+    value.replaceAll("&amp;", "&"),
+  ]);
+  const shipped = await console.post("orders/8/ship", Object.fromEntries(fields));
+  expect([shipped.status, isBack.test(await shipped.text())]).toEqual([200, true]);
+  expect(await console.textOf("orders/8")).toMatch(/href="[^"]*\/orders">← All orders/);
+});
+
+test("an export says what it writes, and how many orders if the last count knows", async () => {
+  await fill();
+  const labels = async () => (await get("orders")).text.match(/(?<=download>)[^<]+/g);
+  expect(await labels()).toEqual(["Export 230 orders (NDJSON)"]);
+  expect((await get("orders?status=shipped&sort=lowest&after=7")).text).toContain(
+    ">Export 46 orders (NDJSON)<",
+  );
+  const { store } = console;
+  console = await useSession({ store, isMetered: true });
+  expect(await labels()).toEqual(["Export orders (NDJSON)"]);
+  await console.post("orders/count");
+  expect(await labels()).toEqual(["Export 230 orders (NDJSON)"]);
+});
+
 test("changes that wait for a minute are counted, and those that were set aside have the command to list them", async () => {
   const { orders, outbox = expect.fail() } = console.store;
   const panel = async () => /id="changes"[\s\S]*?<\/section>/.exec((await get("orders")).text)?.[0];

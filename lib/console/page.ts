@@ -7,7 +7,7 @@ import type { Clock, Instant } from "../core/time.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
-import type { DomainsOptions } from "./domains/host-source.ts";
+import type { DomainsContext } from "./domains/host-source.ts";
 
 export interface ConsoleDependencies {
   readonly store: Store;
@@ -25,7 +25,7 @@ export interface ConsoleDependencies {
   /** Writes a line for the operator. */
   readonly log: (line: string) => void;
   /** The domains of the project, if the console was started with them. */
-  readonly domains?: DomainsOptions;
+  readonly domains?: DomainsContext | undefined;
 }
 
 /** A part of the console with a place in its navigation. */
@@ -130,11 +130,13 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
 function searchForm(view: View): Html {
   return html`<form class="search" role="search" method="post" action="${pathOf(view, "search")}">
     <input type="hidden" name="token" value="${view.formToken}">
-    <input type="search" name="text" aria-label="Order, account or key" placeholder="Order, account or key"
+    <input type="search" name="text" aria-label="${SOUGHT}" placeholder="${SOUGHT}"
       autocomplete="off" autocapitalize="none" spellcheck="false">
     <button>Search</button>
   </form>`;
 }
+
+const SOUGHT = "Order, account, key or domain";
 
 /** A titled part of a page. `name` is unique on the page. A table needs the layout `flush`. */
 export function panel(name: string, title: string | Html, body: Html, layout: "" | "flush cards" = ""): Html {

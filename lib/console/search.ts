@@ -1,7 +1,8 @@
-/** The search at the top of every page: an order, an account or a key, each by what identifies it. */
+/** The search at the top of every page: an order, an account, a key or a domain, each by what identifies it. */
 import { html } from "hono/html";
 import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
 import { findAnyKey, findKey } from "../accounts/hash-key.ts";
+import { parseHostname } from "../domains/hostname.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { findOrder } from "./orders/order-page.ts";
 import {
@@ -17,11 +18,12 @@ import {
  * Adds the search. What is sought can be a key, so it is in the body of a request only, and never in an address. What is
  * found is named by its identifier, which is no secret. If nothing is found, the page that was searched from stays.
  */
-export function addSearch(app: ConsoleApp, { store }: ConsoleDependencies): void {
+export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependencies): void {
   app.post("/search", async (c) => {
     const view = c.get("view");
     const text = (view.fields["text"] ?? "").trim();
-    const found = (await findByKey(view, text)) ?? (await findById(view, text));
+    const found =
+      (await findByKey(view, text)) ?? (await findById(view, text)) ?? (await findDomain(view, text));
     if (found !== undefined) return c.redirect(found, 303);
     return c.html(plainPage("Not found", html`<p>${await explainMiss(view, text)}</p>`), 404);
   });
@@ -45,6 +47,17 @@ export function addSearch(app: ConsoleApp, { store }: ConsoleDependencies): void
     return isAccount ? pathOf(view, "accounts", text) : undefined;
   }
 
+  async function findDomain(view: View, text: string): Promise<string | undefined> {
+    const name = parseHostname(text);
+    const isDomain = name.ok && (await listHosts()).includes(name.hostname);
+    return isDomain ? pathOf(view, "domains", name.hostname) : undefined;
+  }
+
+  async function listHosts(): Promise<readonly string[]> {
+    const snapshot = await domains?.source.read();
+    return snapshot?.ok ? snapshot.hosts.map(({ host }) => host) : [];
+  }
+
   async function explainMiss(view: View, text: string): Promise<Html> {
     const key = findKey(text);
     if (key !== undefined)
@@ -52,14 +65,25 @@ export function addSearch(app: ConsoleApp, { store }: ConsoleDependencies): void
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
     if (redactKeys(text) !== text) return html`${shown} is not one whole key.`;
     if (parseInt64(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
+    const hosts = (await listHosts()).filter((host) => host.includes(text.toLowerCase())).slice(0, MAX_LIKE);
+    const domainLinks = linksTo(view, "domains", text === "" ? [] : hosts, "Some domains contain it:");
     if (!isAccountId(text))
-      return html`${shown} is neither the ID of an order, such as 1001, nor of an account, such as acme, nor a key.`;
+      return html`${shown} is neither the ID of an order, such as 1001, nor of an account, such as acme, nor a key, nor a
+        domain.${domainLinks} ${NOT_BY_NAME}`;
     const like: string[] = [];
     for await (const { id } of store.accounts.list(text, MAX_LIKE)) if (id.startsWith(text)) like.push(id);
-    const links = like.map((id) => html` <a href="${pathOf(view, "accounts", id)}">${id}</a>`);
-    return html`There is no account ${shown}.${like.length === 0 ? "" : html` Some begin like this:${links}`}`;
+    const accountLinks = linksTo(view, "accounts", like, "Some begin like this:");
+    return html`There is no account ${shown}.${accountLinks}${domainLinks} ${NOT_BY_NAME}`;
   }
 }
 
-/** The accounts that are named if there is none of this ID. */
+/** The accounts, and the domains, that are named if there is none of this ID. */
 const MAX_LIKE = 5;
+
+/** No store has an index of the names: all accounts would be read. */
+const NOT_BY_NAME = "A key is found by itself or by its ID, not by its name.";
+
+function linksTo(view: View, section: string, names: readonly string[], text: string): Html | "" {
+  const links = names.map((name) => html` <a href="${pathOf(view, section, name)}">${name}</a>`);
+  return names.length === 0 ? "" : html` ${text}${links}`;
+}

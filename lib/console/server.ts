@@ -15,7 +15,8 @@ import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { limitConnections, ownPagesOnly, Session, securityHeaders, smallFormsOnly } from "./access.ts";
 import { accountsSection } from "./accounts/accounts.ts";
-import { domainsSection } from "./domains/domains.ts";
+import { domainsSection, openDomains } from "./domains/domains.ts";
+import type { DomainsOptions } from "./domains/host-source.ts";
 import { ordersSection } from "./orders/orders.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, plainPage, type Section } from "./page.ts";
 import { addSearch } from "./search.ts";
@@ -26,7 +27,9 @@ const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSec
 /** The only address that the console listens on: nobody else can reach it. */
 export const LOOPBACK = "127.0.0.1";
 
-export interface ConsoleOptions extends ConsoleDependencies {
+export interface ConsoleOptions extends Omit<ConsoleDependencies, "domains"> {
+  /** The domains of the project. @default none */
+  readonly domains?: DomainsOptions;
   /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
 }
@@ -64,8 +67,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   app.use(session.membersOnly({ storeName, sections: SECTIONS }, keepConnection));
   app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0]?.path}`));
   const pages: ConsoleApp = app.basePath(basePath);
-  for (const section of SECTIONS) section.add(pages, options);
-  addSearch(pages, options);
+  const domains = options.domains && openDomains(options.domains, options.clock);
+  for (const section of SECTIONS) section.add(pages, { ...options, domains });
+  addSearch(pages, { ...options, domains });
   app.notFound((c) => {
     const problem = html`<p>There is no such page. <a href="${basePath}/">To the console</a></p>`;
     return c.html(plainPage("Not found", problem), 404);

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
@@ -75,6 +75,46 @@ test("a key, within any text, or its identifier leads to its account; the key is
     expect(
       (await fetch(console.at(`search?text=${key}`), { method, headers: { cookie: console.cookie } })).status,
     ).toBe(404);
+});
+
+describe("domains", () => {
+  const HOSTS = ["orders.example.com", "www.example.com", "xn--caf-dma.example.org"];
+  beforeEach(async () => {
+    const hosts = HOSTS.map((host) => ({ host, role: "alias", target: "p.example.net" }) as const);
+    const source = {
+      kind: "stack",
+      name: "outputs.json",
+      read: async () => ({ hosts, knownZones: [] }),
+    } as const;
+    const probe = async () => ({ outcome: "unreachable", found: "" }) as const;
+    console = await useSession({
+      domains: { source, probe, resolver: async () => ({ outcome: "nodata" }), authorities: [] },
+    });
+  });
+
+  test.each([
+    [" Orders.Example.com. ", "orders.example.com"],
+    ["café.example.org", "xn--caf-dma.example.org"],
+  ])("'%s' leads to the domain %s", async (text, host) => {
+    expect(await search(text)).toMatchObject({ status: 200, page: `domains/${host}` });
+  });
+
+  test.each([
+    ["example.com", ["orders.example.com", "www.example.com"]],
+    ["WWW", ["www.example.com"]],
+    ["orders", ["orders.example.com"]],
+    ["shop.example.com", []],
+    ["", []],
+  ])("'%s' is no domain; the answer names those that contain it: %j", async (text, hosts) => {
+    const missing = await search(text);
+    expect(missing.status).toBe(404);
+    expect([...missing.text.matchAll(/\/domains\/([^"]+)"/g)].map(([, host]) => host)).toEqual(hosts);
+  });
+});
+
+test("a search for what could be the name of a key says that names are not searched", async () => {
+  for (const text of ["scanner", "nightly import"])
+    expect((await search(text)).text).toContain("A key is found by itself or by its ID, not by its name.");
 });
 
 test("a key of another system leads to the account that imported it, alone or within a header", async () => {

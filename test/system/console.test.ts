@@ -7,7 +7,7 @@ import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { expectAccessible, expectFits, LOOKS } from "./accessibility.ts";
 import { describeInBrowser, runsInlineScript, tabTo } from "./browser.ts";
-import { openConsole } from "./console-fixture.ts";
+import { apply, openConsole } from "./console-fixture.ts";
 
 const MAX = 2n ** 63n - 1n;
 /** The field at the top of every page. */
@@ -224,10 +224,12 @@ describeInBrowser("the console in a browser", (browser) => {
   });
 
   test("a pasted key is found from any page, and is in no address, history, request line or page", async () => {
-    const { page, at } = await openFilled();
+    const { page, at, store } = await openFilled();
     await page.goto(at("accounts/acme"));
     await issueKey(page);
     const key = await page.innerText("#issued-key");
+    const { keys = [] } = (await store.accounts.find("acme")) ?? {};
+    const { id = "" } = keys[1] ?? {};
     const addresses: string[] = [];
     page.on("request", (request) => addresses.push(`${request.url()} ${JSON.stringify(request.headers())}`));
     for (const path of ["orders", "domains", "orders/1"]) {
@@ -235,7 +237,7 @@ describeInBrowser("the console in a browser", (browser) => {
       await page.fill(SEARCH, `Authorization: Bearer ${key}`);
       await page.press(SEARCH, "Enter");
       await page.waitForSelector("#result >> text=The key is acme.");
-      expect(page.url()).toBe(at("accounts/acme"));
+      expect(page.url()).toBe(at(`accounts/acme#key-${id}`));
       expect(await page.getAttribute("nav a:text-is('Accounts')", "aria-current")).toBe("page");
       expect(await page.inputValue(SEARCH)).toBe("");
       await Promise.all([page.waitForEvent("load"), page.goBack()]);
@@ -300,6 +302,46 @@ describeInBrowser("the console in a browser", (browser) => {
       }
     },
   );
+
+  test("the row of a key that was found is marked and in view, also from the history of an order", async () => {
+    const { page, at, accounts, store } = await openFilled({ viewport: { width: 390, height: 600 } });
+    for (let count = 1; count < 20; count++) await accounts.issueKey("acme");
+    const key = (await store.accounts.find("acme"))?.keys.at(-1)?.id ?? expect.fail();
+    const expectMarked = async () => {
+      await page.waitForURL(at(`accounts/acme#key-${key}`));
+      const row = page.locator("tr:target");
+      expect(await row.getAttribute("id")).toBe(`key-${key}`);
+      const { y = -1, height = 0 } = (await row.boundingBox()) ?? {};
+      expect([y > 0, y + height < 600]).toEqual([true, true]);
+    };
+    await page.fill(SEARCH, key);
+    await page.press(SEARCH, "Enter");
+    await expectMarked();
+    // The page asks for itself meanwhile.
+    await sleep(2_000);
+    await expectMarked();
+    await store.orders.place([{ record: { id: 99n }, status: "pending" }], 0, { by: key });
+    await page.goto(at("orders/99"));
+    await page.click("#history a");
+    await expectMarked();
+  });
+
+  test("in a narrow window, all of a row opens its page, whose actions are large, and which leads back", async () => {
+    const { page, at, store } = await openFilled({ viewport: { width: 390, height: 844 } });
+    await page.goto(at("orders?status=pending&sort=lowest"));
+    expect(await page.locator("tbody button:visible").count()).toBe(0);
+    const { y = 0, height = 0 } = (await page.locator("#order-3").boundingBox()) ?? {};
+    expect(height).toBeGreaterThanOrEqual(40);
+    await page.mouse.click(365, y + height - 3);
+    await page.waitForSelector("h1:text-is('Order 3')");
+    const button = await page.locator("[popovertarget=ship-3]").boundingBox();
+    expect(button?.height).toBeGreaterThanOrEqual(40);
+    await apply(page, "ship", 3);
+    await page.waitForSelector("text=Order 3 has been shipped.");
+    await page.click("text=Back to the list");
+    await page.waitForURL(at("orders?status=pending&sort=lowest"));
+    expect(await store.orders.find(3n)).toMatchObject({ status: "shipped" });
+  });
 
   test("the orders that the table shows are downloaded", async () => {
     const { page, at } = await openFilled();

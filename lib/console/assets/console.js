@@ -46,9 +46,9 @@ const parse = (text) => new DOMParser().parseFromString(text, "text/html");
  * Merges a page into the one that is shown. Half-filled forms stay, and so does the place of the row that is pointed at.
  * A change by others also leaves alone the form with the focus, the last result, and that row.
  * @param {Document} page
- * @param {{ byOthers?: boolean, isOther?: boolean }} options isOther: the page has another address.
+ * @param {boolean} byOthers
  */
-function show(page, { byOthers = false, isOther = false }) {
+function show(page, byOthers) {
   const row = document.querySelector("tbody tr:hover") ?? document.activeElement?.closest("tbody tr") ?? null;
   // If the row goes, the next one takes its place.
   const anchors = [row, row?.parentElement].flatMap((node) =>
@@ -56,7 +56,7 @@ function show(page, { byOthers = false, isOther = false }) {
   );
   /** @param {Node} node */
   const isKept = (node) => {
-    if (isOther || !(node instanceof HTMLElement)) return false;
+    if (!(node instanceof HTMLElement)) return false;
     if (node.id === "result") return byOthers;
     if (!(node instanceof HTMLFormElement)) return false;
     return node.dataset["edited"] === "true" || (byOthers && node.contains(document.activeElement));
@@ -77,20 +77,19 @@ function show(page, { byOthers = false, isOther = false }) {
   });
   document.title = page.title;
   const anchor = anchors.find(({ node }) => node.isConnected);
-  if (anchor !== undefined && !isOther) scrollBy(0, anchor.node.getBoundingClientRect().top - anchor.top);
+  if (anchor !== undefined) scrollBy(0, anchor.node.getBoundingClientRect().top - anchor.top);
 }
 
 /**
  * Shows the page that answers a form, and leaves the focus where it was. If what had the focus is gone, it moves to the
  * like button at its place in the table, otherwise to the result.
  * @param {Document} page
- * @param {boolean} isOther
  */
-function showAnswer(page, isOther) {
+function showAnswer(page) {
   const focused = document.activeElement;
   const row = focused?.closest("tbody tr");
   const index = row == null ? -1 : [...(row.parentElement?.children ?? [])].indexOf(row);
-  show(page, { isOther });
+  show(page, false);
   /** @type {HTMLElement | null} */
   const invalid = document.querySelector("[aria-invalid=true]");
   if (invalid !== null) return invalid.focus();
@@ -168,7 +167,7 @@ async function poll() {
     if (problem !== undefined) return report(problem);
     if (response.status === 401) return location.reload();
     etag = response.headers.get("etag") ?? "";
-    show(page, { byOthers: true });
+    show(page, true);
     report("");
   } catch {
     report(STOPPED);
@@ -195,6 +194,7 @@ async function sendAll() {
 async function send({ form, action, body }) {
   try {
     const response = await fetch(action, { method: "POST", body, signal: AbortSignal.timeout(ANSWER_MS) });
+    if (response.redirected) return location.assign(response.url);
     const page = parse(await response.text());
     const problem = problemOf(page);
     while (isPressed) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -210,9 +210,8 @@ async function send({ form, action, body }) {
       /** @type {HTMLElement | null} */ (form.closest("[popover]"))?.hidePopover();
       form.reset();
     }
-    if (response.redirected) history.pushState(null, "", withoutMessage(response.url));
     etag = "";
-    showAnswer(page, response.redirected);
+    showAnswer(page);
     if (!response.ok) form.dataset["edited"] = "true";
     report("");
   } catch (error) {
@@ -222,11 +221,14 @@ async function send({ form, action, body }) {
   }
 }
 
-/** An address without the message that it made a page show once. @param {string} address */
-function withoutMessage(address) {
-  const url = new URL(address);
-  for (const name of ["added", "removed", "key", "also"]) url.searchParams.delete(name);
-  return url.href;
+/** Marks the key that the address names, and takes from it what makes the page show a message: that is shown once. */
+function readAddress() {
+  const key = new URLSearchParams(location.search).get("key");
+  if (key !== null) location.replace(`#key-${key}`);
+  const address = new URL(location.href);
+  const shownOnce = ["added", "removed", "key", "also"].filter((name) => address.searchParams.has(name));
+  for (const name of shownOnce) address.searchParams.delete(name);
+  if (shownOnce.length > 0) history.replaceState(null, "", address);
 }
 
 /** Copies the text of the element that a button names. @param {HTMLElement} button */
@@ -285,8 +287,8 @@ document.addEventListener("click", (event) => {
   if (closest("[data-dismiss]") !== null) document.getElementById("result")?.replaceChildren();
   if (closest("[data-close]") !== null) closest("[popover]")?.hidePopover();
 });
-window.addEventListener("popstate", () => location.reload());
 
+readAddress();
 const entry = document.getElementById("entry");
 if (entry !== null) enter(entry);
 setInterval(poll, POLL_MS);

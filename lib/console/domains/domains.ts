@@ -21,12 +21,11 @@ import { createProgress } from "./progress.ts";
 /** The section about domains: the hosts of the project, their records, and their verification until they are live. */
 export const domainsSection: Section = { path: "domains", title: "Domains", add: addDomainPages };
 
-function addDomainPages(app: ConsoleApp, { domains, clock }: ConsoleDependencies): void {
-  if (domains === undefined) {
+function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
+  if (context === undefined) {
     app.get("/domains", sendHowToStart);
     return;
   }
-  const context = openDomains(domains, clock);
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   for (const action of ["verify", "reverify"] as const) {
@@ -61,7 +60,7 @@ function addStackForm(app: ConsoleApp, context: DomainsContext): void {
 }
 
 /** Opens the domains. Nothing is looked up yet. */
-function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
+export function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
   const { source: opened, zones } = options;
   const source: HostSource = opened.kind === "file" ? openDomainsFile(opened) : openStack(opened);
   let knownZones: readonly string[] = [];

@@ -1,44 +1,74 @@
-/** The file that `serve --domains` reads, as the console shows and changes it. */
+/**
+ * The file that `serve --domains` reads, as the console shows and changes it. Others edit it too: it is read in bounded time,
+ * edited so that its comments and its order stay, and replaced at once.
+ */
+import { createHash } from "node:crypto";
+import { constants, type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import * as yaml from "yaml";
 import type { Issue } from "../../core/errors.ts";
-import { parseCustomHost } from "../../domains/hostname.ts";
-import { type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
+import { parseCustomHost, parseHostname } from "../../domains/hostname.ts";
+import { type ConfiguredHost, type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
+import { parseDomainsFile } from "../../domains/parse.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import { type DomainChange, editText, parseFile } from "./domains-document.ts";
-import type { FileSource, HostSource, HostsSnapshot } from "./host-source.ts";
-import { type FileContent, readTextFile, replaceFile } from "./text-file.ts";
+import type { FileSource, HostSource, HostsProblem, HostsSnapshot } from "./host-source.ts";
+
+/** A change of the mapping. Hosts are in normal form, except one that is added. */
+export type DomainChange =
+  | { readonly kind: "remove"; readonly host: string }
+  /** A new primary makes the old one an alias, and every redirect leads to it. */
+  | { readonly kind: "add" | "set_role"; readonly host: string; readonly role: HostRole };
+
+/** The hosts after a change, in any order. One that is added is there twice if it was there before. */
+export function hostsAfter(
+  hosts: readonly ConfiguredHost[],
+  change: DomainChange,
+): readonly ConfiguredHost[] {
+  const others = change.kind === "add" ? hosts : hosts.filter(({ host }) => host !== change.host);
+  if (change.kind === "remove") return others;
+  const { host, role } = change;
+  const isReplaced = (other: ConfiguredHost) => role === "primary" && other.role === "primary";
+  const kept = others.map((other) => (isReplaced(other) ? ({ ...other, role: "alias" } as const) : other));
+  return [...kept, { host, role }];
+}
 
 /** The result of a change. Unless it is `ok`, the file is as it was. */
 export type DomainsChange =
-  | { readonly ok: true; readonly domains: DomainMapping }
+  | { readonly ok: true }
   /** The rules of every domains file reject the result of the change. */
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
-  | { readonly ok: false; readonly code: DomainsChangeErrorCode; readonly message: string };
+  | Failure;
 
 /** The reason why a valid change was not made. */
-type DomainsChangeErrorCode =
-  | "unreadable"
-  | "file_changed"
-  | "invalid_file"
-  | "host_not_found"
-  | "not_editable"
-  | "not_written";
+interface Failure {
+  readonly ok: false;
+  readonly code:
+    | ("unreadable" | "not_written" | "not_editable")
+    | ("file_changed" | "invalid_file" | "host_not_found");
+  readonly message: string;
+}
 
-const CHANGED =
-  "The file has changed since this page showed it, so nothing was written. It is shown as it is now: look at it and try again.";
+const fail = (code: Failure["code"], message: string): Failure => ({ ok: false, code, message });
+
+const CHANGED = fail(
+  "file_changed",
+  "The file has changed since this page showed it, so nothing was written. It is shown as it is now: look at it and try again.",
+);
+const NOT_EDITABLE = fail(
+  "not_editable",
+  "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.",
+);
 
 /** Opens a domains file. It is read at every call, and parsed only if it has changed. */
 export function openDomainsFile({ kind, path, plan, target }: FileSource): Required<HostSource> {
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
-    if (last?.version === version) return last.snapshot;
     const parsed = parseFile(text, plan);
-    const hosts = parsed.ok
-      ? hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }))
-      : [];
-    const snapshot: HostsSnapshot = parsed.ok ? { ok: true, version, hosts, knownZones: [] } : parsed;
-    last = { version, snapshot };
-    return snapshot;
+    if (!parsed.ok) return parsed;
+    const hosts = hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }));
+    return { ok: true, version, hosts, knownZones: [] };
   }
 
   return {
@@ -46,66 +76,296 @@ export function openDomainsFile({ kind, path, plan, target }: FileSource): Requi
     name: path,
     async read() {
       const read = await readTextFile(path);
-      if (read.ok) return snapshotOf(read.content);
-      return { ok: false, code: "invalid_hosts", problems: [{ path: "", message: read.message }] };
+      if (!read.ok) return { ok: false, problems: [{ path: "", message: read.message }] };
+      const { version } = read.content;
+      if (last?.version !== version) last = { version, snapshot: snapshotOf(read.content) };
+      return last.snapshot;
     },
     async change(version, change) {
       const read = await readTextFile(path);
       if (!read.ok) return read;
-      if (read.content.version !== version) return { ok: false, code: "file_changed", message: CHANGED };
+      if (read.content.version !== version) return CHANGED;
       const changed = changeDomains(read.content.text, plan, change);
-      if (!changed.ok) return changed;
-      const replaced = await replaceFile(path, read.content, changed.text);
-      return replaced.ok ? { ok: true, domains: changed.domains } : replaced;
+      return changed.ok ? replaceFile(path, read.content, changed.text) : changed;
     },
   };
 }
 
-/** The content of a file after a change, or the reason why there is none. */
-type ChangedText =
-  | { readonly ok: true; readonly text: string; readonly domains: DomainMapping }
-  | Extract<DomainsChange, { ok: false }>;
-
-const NOT_EDITABLE =
-  "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.";
-
 /** Changes the content of a domains file. Pure. The result is parsed and validated again before it is returned. */
-export function changeDomains(text: string, plan: Plan, change: DomainChange): ChangedText {
+export function changeDomains(
+  text: string,
+  plan: Plan,
+  change: DomainChange,
+): { readonly ok: true; readonly text: string } | Exclude<DomainsChange, { ok: true }> {
   const before = parseFile(text, plan);
-  if (!before.ok) {
-    const message = "The file has an error, so nothing was written. Fix it first.";
-    return { ok: false, code: "invalid_file", message };
-  }
-  if (change.kind !== "add" && !hostsOf(before.domains).some(({ host }) => host === change.host)) {
-    return { ok: false, code: "host_not_found", message: `${change.host} is not in the file any more.` };
-  }
+  if (!before.ok) return fail("invalid_file", "The file has an error, so nothing was written. Fix it first.");
+  const hosts = hostsOf(before.domains);
+  if (change.kind !== "add" && !hosts.some(({ host }) => host === change.host))
+    return fail("host_not_found", `${change.host} is not in the file any more.`);
   // The file gets the name in normal form. What is no name is rejected below, like anything else in the file.
   const named = parseCustomHost(change.host);
   const normal = named.ok ? { ...change, host: named.hostname } : change;
   const changed = editText(text, before.document, normal);
-  if (changed === undefined) return notEditable();
+  if (changed === undefined) return NOT_EDITABLE;
   const after = parseFile(changed, plan);
   if (!after.ok) return { ok: false, code: "invalid_domains", issues: after.problems };
-  const expected = rolesAfter(before.domains, normal);
-  const found = rolesOf(after.domains);
-  const isExpected =
-    found.size === expected.size && [...expected].every(([host, role]) => found.get(host) === role);
-  return isExpected ? { ok: true, text: changed, domains: after.domains } : notEditable();
+  const list = (all: readonly ConfiguredHost[]) =>
+    all
+      .map(({ host, role }) => `${host} ${role}`)
+      .sort()
+      .join();
+  const isExpected = list(hostsOf(after.domains)) === list(hostsAfter(hosts, normal));
+  return isExpected ? { ok: true, text: changed } : NOT_EDITABLE;
 }
 
-/** The role of every host, in any order. */
-function rolesOf(domains: DomainMapping): Map<string, HostRole> {
-  return new Map(hostsOf(domains).map(({ host, role }) => [host, role]));
+/** A valid domains file, or all of its problems. */
+type ParsedFile =
+  | { readonly ok: true; readonly domains: DomainMapping; readonly document: yaml.Document }
+  | Extract<HostsSnapshot, { ok: false }>;
+
+/** Parses a domains file, YAML or JSON, and validates it as `serve` does. */
+function parseFile(text: string, plan: Plan): ParsedFile {
+  const lineCounter = new yaml.LineCounter();
+  const positionAt = (offset: number | undefined) => {
+    if (offset === undefined) return {};
+    const { line, col } = lineCounter.linePos(offset);
+    return { line, column: col };
+  };
+  // Warnings, such as one about an unknown tag, would be printed by Node.
+  const options = { lineCounter, logLevel: "error", prettyErrors: false } as const;
+  // Comments would keep the first character of a line end of Windows.
+  const document: yaml.Document = yaml.parseDocument(text.replaceAll("\r\n", "\n"), options);
+  const problems: HostsProblem[] = document.errors.map(({ code, message, pos }) => {
+    const isSecond = code === "MULTIPLE_DOCS";
+    const fix = "There are several documents, separated by '---'. Keep one.";
+    return { ...positionAt(pos[0]), path: "", message: isSecond ? fix : `${message}.` };
+  });
+  if (problems.length > 0) return { ok: false, problems };
+  let content: unknown;
+  try {
+    content = document.toJS();
+  } catch (error) {
+    // Aliases that multiply without end, or that name no anchor.
+    return { ok: false, problems: [{ path: "", message: (error as Error).message }] };
+  }
+  const parsed = parseDomainsFile(content, { plan });
+  if (parsed.ok) return { ok: true, domains: parsed.domains, document };
+  const placed = parsed.issues.map((issue) => ({ ...positionAt(offsetOf(document, issue.path)), ...issue }));
+  return { ok: false, problems: placed };
 }
 
-function rolesAfter(domains: DomainMapping, change: DomainChange): ReadonlyMap<string, HostRole> {
-  const roles = rolesOf(domains);
-  roles.delete(change.host);
-  if (change.kind === "remove") return roles;
-  if (change.role === "primary" && domains.primary !== undefined) roles.set(domains.primary, "alias");
-  return roles.set(change.host, change.role);
+/** The offset of the node at a path, or of its nearest ancestor. */
+function offsetOf(document: yaml.Document, path: string): number | undefined {
+  const names = (path.match(/[^.[\]]+/g) ?? []).map((name) => (/^\d+$/.test(name) ? Number(name) : name));
+  for (let length = names.length; length >= 0; length--) {
+    const node = document.getIn(names.slice(0, length), true);
+    if (yaml.isNode(node) && node.range != null) return node.range[0];
+  }
+  return undefined;
 }
 
-function notEditable(): ChangedText {
-  return { ok: false, code: "not_editable", message: NOT_EDITABLE };
+/**
+ * The text of a valid domains file after a change of its document. Comments and the order stay, except a comment on the
+ * lines of what is removed; the spacing may not. The result is not validated here. Undefined if parts of the file stand for
+ * others (YAML anchors), so that a change of one place is a change of several.
+ */
+function editText(text: string, document: yaml.Document, change: DomainChange): string | undefined {
+  let hasAliases = false;
+  yaml.visit(document, {
+    Alias() {
+      hasAliases = true;
+    },
+  });
+  if (hasAliases) return undefined;
+  const mapping = document.getIn(["domains"], true) as yaml.YAMLMap;
+  const place = change.kind === "add" ? undefined : placeOf(mapping, change.host);
+  if (change.kind === "set_role" && place?.key === KEYS[change.role]) return text;
+  if (change.kind !== "remove") addHost(document, mapping, change.host, change.role);
+  if (place !== undefined) removeItem(place);
+  const changed = isJson(text)
+    ? `${JSON.stringify(document.toJS(), null, 2)}\n`
+    : document.toString({ lineWidth: 0 });
+  return text.includes("\r\n") ? changed.replaceAll("\n", "\r\n") : changed;
+}
+
+const KEYS = { primary: "primary", alias: "aliases", redirect: "redirects" } as const;
+
+/** Where a host is: an item of a list, or the pair of the primary. */
+interface Place {
+  readonly key: string;
+  readonly collection: yaml.YAMLMap | yaml.YAMLSeq;
+  readonly index: number;
+}
+
+/** The place of a host, which the file has in any spelling. */
+function placeOf(mapping: yaml.YAMLMap, host: string): Place | undefined {
+  const isHost = (value: unknown) => {
+    const parsed = parseHostname(`${yaml.isMap(value) ? value.get("from") : value}`);
+    return parsed.ok && parsed.hostname === host;
+  };
+  const places = mapping.items.flatMap(({ key, value }, index): readonly Place[] => {
+    if (!yaml.isSeq(value)) return isHost(value) ? [{ key: `${key}`, collection: mapping, index }] : [];
+    const at = value.items.findIndex(isHost);
+    return at < 0 ? [] : [{ key: `${key}`, collection: value, index: at }];
+  });
+  return places[0];
+}
+
+function addHost(document: yaml.Document, mapping: yaml.YAMLMap, host: string, role: HostRole): void {
+  const primary = mapping.get("primary", true);
+  if (role === "redirect") {
+    const redirect = document.createNode({ from: host, to: primary?.value, status: 301 }, { flow: true });
+    append(document, mapping, "redirects", redirect);
+  } else if (role === "alias") {
+    append(document, mapping, "aliases", document.createNode(host));
+  } else if (yaml.isScalar(primary)) {
+    append(document, mapping, "aliases", document.createNode(primary.value));
+    primary.value = host;
+    const redirects = mapping.get("redirects");
+    if (yaml.isSeq(redirects)) for (const item of redirects.items) if (yaml.isMap(item)) item.set("to", host);
+  } else {
+    // An empty mapping is written as {}, which is no place for a list of hosts.
+    if (mapping.items.length === 0) mapping.flow = false;
+    mapping.items.unshift(document.createPair("primary", host));
+  }
+}
+
+function append(
+  document: yaml.Document,
+  mapping: yaml.YAMLMap,
+  key: "aliases" | "redirects",
+  item: yaml.Node,
+): void {
+  const list = mapping.get(key);
+  if (yaml.isSeq(list)) list.items.push(item);
+  else mapping.set(document.createNode(key), document.createNode([item], { flow: key === "aliases" }));
+}
+
+/** Removes an item. A comment above it stays above what follows it. */
+function removeItem({ collection, index }: Place): void {
+  const nodes = collection.items.map((item) => (yaml.isPair(item) ? item.key : item) as yaml.Node);
+  collection.items.splice(index, 1);
+  const comment = nodes[index]?.commentBefore;
+  if (comment == null) return;
+  const next = nodes[index + 1];
+  if (next !== undefined) next.commentBefore = joined(comment, next.commentBefore);
+  else collection.comment = joined(comment, collection.comment);
+}
+
+const joined = (...comments: readonly (string | null | undefined)[]) =>
+  comments.filter((comment) => comment != null).join("\n");
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The content of a file at one time. */
+export interface FileContent {
+  /** The file itself, behind symbolic links. */
+  readonly realPath: string;
+  readonly text: string;
+  /** Differs if the content does, or if a link leads elsewhere. */
+  readonly version: string;
+}
+
+/** More than the domains of a project need. A file that is wrong everywhere takes longest, and must not stop the console for long. */
+const MAX_BYTES = 256 * 1024;
+
+/** Reads a text file. Returns in bounded time: a pipe, a device and a huge file are not read. */
+export async function readTextFile(
+  path: string,
+): Promise<{ readonly ok: true; readonly content: FileContent } | Failure> {
+  try {
+    const realPath = await realpath(path);
+    // Opening a named pipe would wait for its writer.
+    await using file = await open(realPath, NON_BLOCKING);
+    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : Promise.reject(NO_FILE)));
+    if (size > MAX_BYTES)
+      return fail("unreadable", "The file is larger than 256 KiB. Keep only the domains in it.");
+    const bytes = await file.readFile();
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const version = createHash("sha256").update(`${realPath}\0`).update(bytes).digest("base64url");
+    return { ok: true, content: { realPath, text, version } };
+  } catch (error) {
+    if (error === NO_FILE)
+      return fail("unreadable", "This is not a file. Start the console with a domains file.");
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
+      return fail("unreadable", "The file is not UTF-8 text.");
+    if (code === "ENOENT") return fail("unreadable", "The file does not exist (ENOENT).");
+    return fail("unreadable", `The file cannot be read (${code}).`);
+  }
+}
+
+const NON_BLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
+const NO_FILE = Symbol("not a file");
+
+/**
+ * Replaces a file, unless it has changed since it was read: whoever reads it sees the old or the new content, also after
+ * a power failure. Mode and owner stay, and so does a symbolic link that leads to it. The new content is first in a file
+ * beside it, whose fixed name admits one writer at a time.
+ */
+export async function replaceFile(path: string, before: FileContent, text: string): Promise<DomainsChange> {
+  const { realPath } = before;
+  const next = join(dirname(realPath), `.${basename(realPath)}.next`);
+  let file: FileHandle | undefined;
+  try {
+    file = await createAlone(next);
+    if (file === undefined)
+      return fail("not_written", `${next} exists. If no console is writing, delete it.`);
+    await keepOwnerAndMode(file, realPath);
+    await file.writeFile(text);
+    await file.sync();
+    const now = await readTextFile(path);
+    if (!now.ok || now.content.version !== before.version) return CHANGED;
+    await rename(next, realPath);
+    await file.close();
+    file = undefined;
+    await syncDirectory(dirname(realPath));
+    return { ok: true };
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    return fail(
+      "not_written",
+      `The file cannot be replaced (${code}). The console needs to write in its directory.`,
+    );
+  } finally {
+    if (file !== undefined) {
+      await file.close();
+      await unlink(next).catch(() => {});
+    }
+  }
+}
+
+const ATTEMPTS = 40;
+const PAUSE_MS = 50;
+
+/** Creates a file that does not exist, also not as a link. Waits for another writer, but not for long. */
+async function createAlone(path: string): Promise<FileHandle | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      return await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      await wait(PAUSE_MS);
+    }
+  }
+  return undefined;
+}
+
+async function keepOwnerAndMode(file: FileHandle, path: string): Promise<void> {
+  const { uid, gid, mode } = await stat(path);
+  const own = await file.stat();
+  if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid);
+  await file.chmod(mode & 0o7777);
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, constants.O_RDONLY);
+  await directory.sync();
 }

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
-import { parseHostname } from "../../domains/hostname.ts";
+import type { HostRole } from "../../domains/mapping.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -8,19 +8,19 @@ import {
   type Column,
   type ConsoleRequest,
   type Html,
-  type Notice,
+  itemLink,
   panel,
   pathOf,
   sendPage,
   table,
   type View,
 } from "../page.ts";
-import type { HostsProblem } from "./domains-document.ts";
 import {
   type DomainsContext,
-  type HostsSnapshot,
+  type HostsProblem,
   type KnownHosts,
   primaryOf,
+  ROLE_FIELD,
   ROLE_NAMES,
 } from "./host-source.ts";
 import { stackAddition } from "./stack.ts";
@@ -32,12 +32,12 @@ export async function sendDomainsPage(
   context: DomainsContext,
   result?: FormResult,
 ): Promise<Response> {
-  const view = c.get("view");
+  const view = { ...c.get("view"), list: "" };
   const { name, kind, read } = context.source;
   const snapshot = await read();
   const content = snapshot.ok
     ? html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
-        ${kind === "file" ? addPanel(view, snapshot, result) : stackAddition(view, snapshot.hosts, c.req.query(), result)}`
+        ${addPanel(view, c, kind === "file", snapshot, result)}`
     : problemsPanel(name, snapshot.problems);
   const body = html`<div class="head">
       <div>
@@ -46,33 +46,48 @@ export async function sendDomainsPage(
       </div>
     </div>
     ${content}`;
-  return sendPage(c, { title: "Domains", body, notice: result?.notice ?? removedNotice(c, snapshot) });
+  return sendPage(c, { title: "Domains", body, notice: result?.notice });
 }
 
-function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
-  const primary = primaryOf(snapshot);
-  const options = [
-    ["alias", `Serves the same as ${primary}`],
-    ["redirect", `Redirects to ${primary} (301)`],
-  ] as const;
-  const role = { name: "role", label: "What it does", hint: "It can be changed later.", options };
+/** The form that adds a host to the file, or shows the lines that add it to the stack file, which decides for a stack. */
+function addPanel(
+  view: View,
+  c: ConsoleRequest,
+  isFile: boolean,
+  snapshot: KnownHosts,
+  result?: FormResult,
+): Html {
+  const isFirst = primaryOf(snapshot) === undefined;
+  const [form, button, text] = isFile
+    ? [
+        "add",
+        "Add domain",
+        "The first domain becomes the primary. Until then only the platform's own host is served.",
+      ]
+    : [
+        "stack",
+        "Show lines",
+        "The stack file decides which domains there are. This shows what to write into it.",
+      ];
+  // A host of the file becomes the primary on its own page, after it was verified.
+  const options = ROLE_FIELD.options.filter(([role]) => role !== "primary" || !isFile);
+  const { host, role = "" } = c.req.query();
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
-    ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
-    ${primary === undefined ? html`<input type="hidden" name="role" value="primary">` : fieldOf("add", role, result)}
-    <div><button class="main">Add domain</button></div>`;
-  const form = changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`);
-  const first = html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is
-    served.</p>`;
-  return panel("add", "Add domain", html`${primary === undefined ? first : ""}${form}`);
+    ${fieldOf(form, { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
+    ${isFirst ? html`<input type="hidden" name="role" value="primary">` : fieldOf(form, { ...ROLE_FIELD, options }, result)}
+    <div><button class="main">${button}</button></div>`;
+  return panel(
+    "add",
+    "Add domain",
+    html`${isFile && !isFirst ? "" : html`<p class="quiet">${text}</p>`}
+      ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
+      ${isFile || host === undefined ? "" : stackAddition(snapshot.hosts, host, readRole(role))}`,
+  );
 }
 
-/** The notice after the removal of a host. */
-function removedNotice(c: ConsoleRequest, snapshot: HostsSnapshot): Notice | undefined {
-  const parsed = parseHostname(c.req.query("removed") ?? "");
-  if (!parsed.ok || !snapshot.ok || snapshot.hosts.some(({ host }) => host === parsed.hostname))
-    return undefined;
-  const message = `${parsed.hostname} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
-  return { kind: "success", message };
+/** The role that a form or an address names. */
+export function readRole(text: string | undefined): HostRole {
+  return text === "primary" || text === "redirect" ? text : "alias";
 }
 
 /** Sends the page of a console that was started without domains. */
@@ -102,15 +117,14 @@ function hostTable(view: View, { source, progress }: DomainsContext, snapshot: K
   const isStack = source.kind === "stack";
   const rows = hosts.slice(0, MAX_ROWS).map((host) => {
     const { host: name, role, stack } = host;
-    const href = pathOf(view, "domains", name);
     const redirect = html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`;
     const advice = html`<div class="small">${stack?.reason ?? ""} <span class="quiet">${stack?.next.join(" ") ?? ""}</span></div>`;
     const cells = [
-      html`<a href="${href}" title="${name}">${name}</a>`,
+      itemLink(view, "domains", name),
       role === "redirect" ? redirect : ROLE_NAMES[role],
       hostState(host, progress.of(name)),
       ...(isStack ? [advice] : []),
-      source.kind === "file" ? removeDialog(view, host, snapshot, "list") : "",
+      source.kind === "file" ? removeDialog(view, host, snapshot) : "",
     ];
     return { id: `host-${name}`, cells };
   });
@@ -150,17 +164,9 @@ function problemLine({ line, column, path, message }: HostsProblem): Html {
 }
 
 /** The button that removes a host, which asks once. The primary can only be removed last. */
-export function removeDialog(
-  view: View,
-  { host, role }: HostToVerify,
-  { version, hosts }: KnownHosts,
-  place: "list" | "host",
-): Html {
-  if (role === "primary" && hosts.length > 1) {
-    return place === "list"
-      ? html``
-      : html`<span class="quiet small">Make another domain the primary to remove this one.</span>`;
-  }
+export function removeDialog(view: View, { host, role }: HostToVerify, { version, hosts }: KnownHosts): Html {
+  const hint = html`<span class="quiet small">Make another domain the primary to remove this one.</span>`;
+  if (role === "primary" && hosts.length > 1) return view.list === undefined ? hint : html``;
   return formDialog(view, pathOf(view, "domains", host, "remove"), {
     ...{ id: `remove-${host}`, opener: "Remove…", title: "Remove the domain?" },
     ...{ confirm: "Remove domain", isDanger: true },

@@ -1,9 +1,10 @@
 import { html } from "hono/html";
+import { invalidInput } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
-import type { HostRole } from "../../domains/mapping.ts";
 import { REASONS } from "../../domains/verification/reasons.ts";
-import { changeForm, type FormResult } from "../form.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { changeForm, submit } from "../form.ts";
 import {
   type ConsoleApp,
   type ConsoleDependencies,
@@ -13,10 +14,11 @@ import {
   type View,
 } from "../page.ts";
 import { type DomainsChange, openDomainsFile } from "./domains-file.ts";
-import { sendDomainsPage, sendHowToStart } from "./domains-page.ts";
+import { readRole, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
 import { type DomainsContext, type DomainsOptions, type HostSource, openStack } from "./host-source.ts";
 import { createProgress } from "./progress.ts";
+import { createStackFileSnippet } from "./stack.ts";
 
 /** The section about domains: the hosts of the project, their records, and their verification until they are live. */
 export const domainsSection: Section = { path: "domains", title: "Domains", add: addDomainPages };
@@ -26,37 +28,41 @@ function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependenci
     app.get("/domains", sendHowToStart);
     return;
   }
+  const { source, progress } = context;
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
-  for (const action of ["verify", "reverify"] as const) {
-    app.post(`/domains/:host/${action}`, async (c) => {
-      const name = c.req.param("host") ?? "";
-      const snapshot = await context.source.read();
-      const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
-      if (host === undefined) return sendHostPage(c, context, name);
-      await context.progress.verify(host, { reverify: action === "reverify" });
-      return sendHostPage(c, context, name, done(action, "DNS was looked up; the result is below."));
-    });
-  }
-  const { change } = context.source;
-  if (change === undefined) addStackForm(app, context);
-  else addChanges(app, context, change);
-}
-
-/** Adds the form that shows the lines of an addition. Only a valid name becomes part of an address. */
-function addStackForm(app: ConsoleApp, context: DomainsContext): void {
-  app.post("/domains", async (c) => {
-    const { fields } = c.get("view");
-    const { host = "", role = "" } = fields;
-    const named = parseCustomHost(host.trim());
-    if (named.ok) {
-      const query = new URLSearchParams({ host: named.hostname, role: readRole(role) });
-      return c.redirect(`${pathOf(c.get("view"), "domains")}?${query}`, 303);
-    }
-    const { message } = named;
-    const notice = { kind: "failure", message } as const;
-    return sendDomainsPage(c, context, { form: "stack", notice, errors: { host: message }, values: fields });
+  app.post("/domains/:host/verify", async (c) => {
+    const [view, name] = [c.get("view"), c.req.param("host")];
+    const host = await findHost(context, name);
+    if (host === undefined) return sendHostPage(c, context, name);
+    const verify = async (): Promise<Notice> => {
+      await progress.verify(host, { reverify: view.fields["again"] !== undefined });
+      return { kind: "success", message: "DNS was looked up; the result is below." };
+    };
+    return sendHostPage(c, context, name, await submit("verify", view, verify));
   });
+
+  // For a stack, this only shows the lines of the addition. Only a valid name becomes part of an address.
+  app.post("/domains", async (c) => {
+    const view = c.get("view");
+    const text = (view.fields["host"] ?? "").trim();
+    const named = parseCustomHost(text);
+    const [host, role] = [named.ok ? named.hostname : text, readRole(view.fields["role"])];
+    const addition = { kind: "add", host, role } as const;
+    const [form, address] = source.change
+      ? ["add", `${pathOf(view, "domains", host)}?added`]
+      : ["stack", `${pathOf(view, "domains")}?${new URLSearchParams({ host, role })}`];
+    const add = async () => {
+      if (source.change)
+        return noticeOf(await source.change(view.fields["version"] ?? "", addition), "host", "");
+      const snapshot = await source.read();
+      return noticeOf(createStackFileSnippet(snapshot.ok ? snapshot.hosts : [], addition), "host", "");
+    };
+    const result = await submit(form, view, add);
+    if (result.notice.kind === "failure") return sendDomainsPage(c, context, result);
+    return c.redirect(address, 303);
+  });
+  if (source.change !== undefined) addChanges(app, context, source.change);
 }
 
 /** Opens the domains. Nothing is looked up yet. */
@@ -81,47 +87,45 @@ export function openDomains(options: DomainsOptions, clock: Clock): DomainsConte
 }
 
 function addChanges(app: ConsoleApp, context: DomainsContext, change: Required<HostSource>["change"]): void {
-  app.post("/domains", async (c) => {
-    const { fields } = c.get("view");
-    const host = (fields["host"] ?? "").trim();
-    const addition = { kind: "add", host, role: readRole(fields["role"]) } as const;
-    const result = await change(fields["version"] ?? "", addition);
-    if (!result.ok) return sendDomainsPage(c, context, failureOf("add", "host", result, fields));
-    const named = parseCustomHost(host);
-    return c.redirect(`${pathOf(c.get("view"), "domains", named.ok ? named.hostname : host)}?added`, 303);
-  });
   app.post("/domains/:host/role", async (c) => {
-    const { fields } = c.get("view");
-    const host = c.req.param("host");
-    const role = readRole(fields["role"]);
-    const problem =
-      role === "primary" && fields["confirmed"] !== host ? await findProblem(context, host) : undefined;
-    if (problem !== undefined) {
-      const notice = unverifiedNotice(c.get("view"), host, problem);
-      return sendHostPage(c, context, host, { form: "role", notice, errors: {}, values: fields });
-    }
-    const result = await change(fields["version"] ?? "", { kind: "set_role", host, role });
-    if (!result.ok) return sendHostPage(c, context, host, failureOf("role", "role", result, fields));
-    const title = role === "primary" ? "the primary" : role === "alias" ? "an alias" : "a redirect";
-    return sendHostPage(c, context, host, done("role", `${host} is now ${title}.`));
+    const [view, host] = [c.get("view"), c.req.param("host")];
+    const role = readRole(view.fields["role"]);
+    const setRole = async () => {
+      const isAsked = role !== "primary" || view.fields["confirmed"] === host;
+      const problem = isAsked ? undefined : await findProblem(context, host);
+      if (problem !== undefined) return unverifiedNotice(view, host, problem);
+      const result = await change(view.fields["version"] ?? "", { kind: "set_role", host, role });
+      return noticeOf(
+        result,
+        "role",
+        `${host} is now ${{ primary: "the primary", alias: "an alias", redirect: "a redirect" }[role]}.`,
+      );
+    };
+    return sendHostPage(c, context, host, await submit("role", view, setRole));
   });
   app.post("/domains/:host/remove", async (c) => {
-    const host = c.req.param("host");
-    const { version = "" } = c.get("view").fields;
-    const result = await change(version, { kind: "remove", host });
-    if (!result.ok) return sendHostPage(c, context, host, failureOf("remove", "host", result, {}));
-    return c.redirect(`${pathOf(c.get("view"), "domains")}?removed=${encodeURIComponent(host)}`, 303);
+    const [view, host] = [c.get("view"), c.req.param("host")];
+    const message = `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
+    const remove = async () =>
+      noticeOf(await change(view.fields["version"] ?? "", { kind: "remove", host }), "host", message);
+    const result = await submit("remove", view, remove);
+    const isOnList = view.fields["list"] !== undefined;
+    return isOnList ? sendDomainsPage(c, context, result) : sendHostPage(c, context, host, result);
   });
 }
 
-/** Verifies a host that is to become the primary. Returns the first reason why it is not verified. */
-async function findProblem({ source, progress }: DomainsContext, name: string): Promise<string | undefined> {
+async function findHost({ source }: DomainsContext, name: string): Promise<HostToVerify | undefined> {
   const snapshot = await source.read();
-  const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
+  return snapshot.ok ? snapshot.hosts.find(({ host }) => host === name) : undefined;
+}
+
+/** Verifies a host that is to become the primary. Returns the first reason why it is not verified. */
+async function findProblem(context: DomainsContext, name: string): Promise<string | undefined> {
+  const host = await findHost(context, name);
   if (host === undefined) return undefined;
   if (host.target === undefined) return "the console does not know the target of its record.";
-  await progress.verify(host, { reverify: false });
-  const [reason] = progress.of(name)?.verification.reasons ?? [];
+  await context.progress.verify(host, { reverify: false });
+  const [reason] = context.progress.of(name)?.verification.reasons ?? [];
   return reason && REASONS[reason.code].title;
 }
 
@@ -134,26 +138,13 @@ function unverifiedNotice(view: View, host: string, problem: string): Notice {
   return { kind: "failure", message, form: changeForm(view, pathOf(view, "domains", host, "role"), fields) };
 }
 
-type Fields = Readonly<Record<string, string>>;
-
-function readRole(text: string | undefined): HostRole {
-  return text === "primary" || text === "redirect" ? text : "alias";
-}
-
-/** An invalid input is shown at the field, everything else above the page. */
-function failureOf(
-  form: string,
+/** The outcome of a change. An invalid input is shown at its field, everything else above the page. */
+function noticeOf(
+  result: DomainsChange | ReturnType<typeof createStackFileSnippet>,
   field: string,
-  result: Extract<DomainsChange, { ok: false }>,
-  values: Fields,
-): FormResult {
-  if (result.code !== "invalid_domains") {
-    return { form, notice: { kind: "failure", message: result.message }, errors: {}, values };
-  }
-  const message = [...new Set(result.issues.map((issue) => issue.message))].join(" ");
-  return { form, notice: { kind: "failure", message }, errors: { [field]: message }, values };
-}
-
-function done(form: string, message: string): FormResult {
-  return { form, notice: { kind: "success", message }, errors: {}, values: {} };
+  message: string,
+): Notice {
+  if (result.ok) return { kind: "success", message };
+  if (result.code !== "invalid_domains") return { kind: "failure", message: result.message };
+  throw invalidInput(field, [...new Set(result.issues.map((issue) => issue.message))].join(" "));
 }

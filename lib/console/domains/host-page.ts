@@ -1,5 +1,4 @@
 import { html } from "hono/html";
-import type { HostRole } from "../../domains/mapping.ts";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
@@ -15,7 +14,7 @@ import {
   type View,
 } from "../page.ts";
 import { problemsPanel, removeDialog } from "./domains-page.ts";
-import { type DomainsContext, type KnownHosts, primaryOf, ROLE_NAMES } from "./host-source.ts";
+import { type DomainsContext, type KnownHosts, primaryOf, ROLE_FIELD, ROLE_NAMES } from "./host-source.ts";
 import { stackRemoval, stackStatusPanel } from "./stack.ts";
 import { hostState, notesOf, verificationPanel } from "./verification.ts";
 
@@ -43,7 +42,7 @@ export async function sendHostPage(
   const body = html`<div class="head">
       <div>${back}<h1>${name}</h1>
         <p>${ROLE_NAMES[host.role]}${host.role === "redirect" ? html` to ${primaryOf(snapshot)}, with status 301` : ""}</p></div>
-      <div class="actions">${hostState(host, checked)}${context.source.kind === "file" ? removeDialog(view, host, snapshot, "host") : ""}</div>
+      <div class="actions">${hostState(host, checked)}${context.source.kind === "file" ? removeDialog(view, host, snapshot) : ""}</div>
     </div>
     ${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
     <div class="columns">
@@ -64,12 +63,6 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
   };
 }
 
-const ROLE_OPTIONS: readonly (readonly [HostRole, string])[] = [
-  ["primary", "Primary: serves, and redirects lead here"],
-  ["alias", "Alias: serves the same as the primary"],
-  ["redirect", "Redirect: leads to the primary (301)"],
-];
-
 function rolePanel(
   view: View,
   { host, role }: HostToVerify,
@@ -79,7 +72,7 @@ function rolePanel(
   const onlyPrimary = html`<p class="quiet">There is always one primary. To change it, make another domain the primary: this
     one then becomes an alias.</p>`;
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
-    ${fieldOf("role", { name: "role", label: "What it does", options: ROLE_OPTIONS, value: role }, result)}
+    ${fieldOf("role", { ...ROLE_FIELD, value: role }, result)}
     <div><button>Change role</button></div>`;
   const form = changeForm(view, pathOf(view, "domains", host, "role"), fields, "form row");
   return panel("role", "Role", role === "primary" ? onlyPrimary : form);

@@ -1,5 +1,4 @@
 /** The hosts of the project, from a domains file or from the outputs of a stack. */
-
 import { isInvalidInput } from "../../core/errors.ts";
 import type { Clock } from "../../core/time.ts";
 import type { HostRole } from "../../domains/mapping.ts";
@@ -9,8 +8,7 @@ import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import type { DnsResolver } from "../../domains/verification/resolver.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import type { DomainChange, HostsProblem } from "./domains-document.ts";
-import type { DomainsChange } from "./domains-file.ts";
+import type { DomainChange, DomainsChange } from "./domains-file.ts";
 import type { HostProgress } from "./progress.ts";
 
 /** The source of the console's domains, and the means to verify them. */
@@ -62,9 +60,18 @@ export interface KnownHosts {
 }
 
 /** The hosts of the project at one time, or every problem of their source. */
-export type HostsSnapshot =
-  | KnownHosts
-  | { readonly ok: false; readonly code: "invalid_hosts"; readonly problems: readonly HostsProblem[] };
+export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly HostsProblem[] };
+
+/** A problem of a domains file or of a stack's outputs, with its position. */
+export interface HostsProblem {
+  /** From 1. Missing if the problem has no place. */
+  readonly line?: number;
+  /** From 1. */
+  readonly column?: number;
+  /** The path of the value, such as `domains.redirects[0].from`. Empty if the file is not YAML. */
+  readonly path: string;
+  readonly message: string;
+}
 
 /** A domains file, or the outputs of a stack. */
 export interface HostSource {
@@ -94,7 +101,7 @@ export function openStack({ kind, name, read }: StackSource): HostSource {
         return { ok: true, version: "", ...(await read()) };
       } catch (error) {
         if (!isInvalidInput(error)) throw error;
-        return { ok: false, code: "invalid_hosts", problems: error.issues };
+        return { ok: false, problems: error.issues };
       }
     },
   };
@@ -111,3 +118,13 @@ export const ROLE_NAMES: Readonly<Record<HostRole, string>> = {
   alias: "Alias",
   redirect: "Redirect",
 };
+
+/** The field for the role of a host, with what each role means. */
+export const ROLE_FIELD = {
+  ...{ name: "role", label: "What it does" },
+  options: [
+    ["alias", "Serves the same as the primary"],
+    ["redirect", "Redirects to the primary (301)"],
+    ["primary", "Becomes the primary; the present one becomes an alias"],
+  ],
+} as const;

@@ -10,9 +10,8 @@ import {
 import { type ParsedDomains, parseDomains } from "../../domains/parse.ts";
 import type { StackStatus } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
-import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
-import type { DomainChange } from "./domains-document.ts";
+import { formatInstant, type Html, panel } from "../page.ts";
+import { type DomainChange, hostsAfter } from "./domains-file.ts";
 import { stateBadge } from "./verification.ts";
 
 /** A host's state in the last update of the stack. */
@@ -36,43 +35,10 @@ export function stackRemoval({ host, role }: HostToVerify, hosts: readonly HostT
   return panel("removal", "Remove this domain", html`<p>${reason}</p>`);
 }
 
-const ROLES = [
-  ["alias", "Serves the same as the primary"],
-  ["redirect", "Redirects to the primary (301)"],
-  ["primary", "Becomes the primary; the present one becomes an alias"],
-] as const;
-
-/** A form for a host, and the lines that add it to the stack. Changes nothing. */
-export function stackAddition(
-  view: View,
-  hosts: readonly HostToVerify[],
-  query: Readonly<Record<string, string>>,
-  submitted?: FormResult,
-): Html {
-  const { host = "", role: asked = "" } = query;
-  const isFirst = !hosts.some((each) => each.role === "primary");
-  const role = isFirst ? "primary" : asked === "redirect" || asked === "primary" ? asked : "alias";
-  const change = { kind: "add", host, role } as const;
-  const lines = query["host"] === undefined ? undefined : createStackFileSnippet(demote(hosts, role), change);
-  const errors = lines?.ok === false ? { host: lines.issues.map(({ message }) => message).join(" ") } : {};
-  const notice = { kind: "failure", message: "" } as const;
-  const result = submitted ?? { form: "stack", notice, errors, values: query };
-  const fields = html`${fieldOf("stack", { name: "host", label: "Domain", hint: "Such as orders.example.com" }, result)}
-    ${isFirst ? "" : fieldOf("stack", { name: "role", label: "What it does", options: ROLES }, result)}
-    <div><button>Show lines</button></div>`;
-  return panel(
-    "add",
-    "Add domain",
-    html`<p class="quiet">The stack file decides which domains there are. This shows what to write into it.</p>
-      ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
-      ${lines?.ok === true ? linesToCopy(lines.lines, "stack-addition") : ""}`,
-  );
-}
-
-/** A new primary makes the present one an alias. */
-function demote(hosts: readonly HostToVerify[], role: string): readonly HostToVerify[] {
-  if (role !== "primary") return hosts;
-  return hosts.map((each) => (each.role === "primary" ? { ...each, role: "alias" } : each));
+/** The lines that add a host to the stack, if the rules of domains permit it. */
+export function stackAddition(hosts: readonly HostToVerify[], host: string, role: HostRole): Html | "" {
+  const result = createStackFileSnippet(hosts, { kind: "add", host, role });
+  return result.ok ? linesToCopy(result.lines, "stack-addition") : "";
 }
 
 function linesToCopy(lines: string, id: string): Html {
@@ -82,20 +48,13 @@ function linesToCopy(lines: string, id: string): Html {
       <button type="button" data-copy="${id}">Copy lines</button></div>`;
 }
 
-/** The lines for the stack file, or the problems of the change. */
-type StackFileSnippet =
-  | { readonly ok: true; readonly lines: string; readonly domains: DomainMapping }
-  | Extract<ParsedDomains, { ok: false }>;
-
-/** Returns `store-orders:domains` of the stack file after a change of the hosts. Pure. */
+/** Returns `store-orders:domains` of the stack file after a change of the hosts, or the problems of the change. Pure. */
 export function createStackFileSnippet(
   hosts: readonly ConfiguredHost[],
   change: DomainChange,
-): StackFileSnippet {
-  const others = hosts.filter(({ host }) => change.kind === "add" || host !== change.host);
-  const changed = change.kind === "remove" ? others : [...others, { host: change.host, role: change.role }];
-  const parsed = parseDomains(toInput(changed), { plan: "pro" });
-  return parsed.ok ? { ok: true, lines: toLines(parsed.domains), domains: parsed.domains } : parsed;
+): { readonly ok: true; readonly lines: string } | Extract<ParsedDomains, { ok: false }> {
+  const parsed = parseDomains(toInput(hostsAfter(hosts, change)), { plan: "pro" });
+  return parsed.ok ? { ok: true, lines: toLines(parsed.domains) } : parsed;
 }
 
 function toInput(hosts: readonly ConfiguredHost[]): DomainsInput {

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { formatDuration } from "../../core/text.ts";
-import type { Clock } from "../../core/time.ts";
+import type { Instant } from "../../core/time.ts";
 import { CERTIFICATE_TIMEOUT_MS, type DomainState, type TrackedDomain } from "../../domains/lifecycle.ts";
 import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
 import { adviceFor, PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
@@ -19,39 +19,31 @@ export function verificationPanel(
   checked: ObservedHost | undefined,
   { source: { kind }, clock }: Pick<DomainsContext, "source" | "clock">,
 ): Html {
+  const at =
+    checked &&
+    html`<p class="small">Looked up at <span class="number">${formatInstant(checked.observedAt)}</span>.</p>`;
   const again = checked?.domain.state === "needs_attention";
-  const button = html`<button class="main">${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
+  const button = html`<button class="main"${again ? html` name="again"` : ""}>${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
   const canVerify = host.target !== undefined || kind === "stack";
-  const action = pathOf(view, "domains", host.host, again ? "reverify" : "verify");
+  const form = changeForm(view, pathOf(view, "domains", host.host, "verify"), button);
   return html`<section class="panel" aria-labelledby="verification-title" id="verification">
     <div class="head">
-      <div><h2 id="verification-title">Verification</h2>${checked === undefined ? "" : lookedUp(checked)}</div>
-      ${canVerify ? html`<div id="${again ? "reverify" : "verify"}">${changeForm(view, action, button)}</div>` : ""}
+      <div><h2 id="verification-title">Verification</h2>${at}</div>
+      ${canVerify ? form : ""}
     </div>
-    ${checked === undefined ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>` : result(checked, kind, clock)}
+    ${checked === undefined ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>` : result(checked, kind, clock())}
   </section>`;
 }
 
-function lookedUp({ observedAt }: ObservedHost): Html {
-  return html`<p class="small">Looked up at <span class="number">${formatInstant(observedAt)}</span>.</p>`;
-}
-
-function result(checked: ObservedHost, source: SourceKind, clock: Clock): Html {
+function result(checked: ObservedHost, source: SourceKind, now: Instant): Html {
   const steps = describeProgress(checked.domain, checked);
   const todo = nextSteps(checked, source);
   return html`<ol class="steps" aria-label="Progress">${steps.map((step) => progressStep(step, checked))}</ol>
-    ${deadline(checked, clock)}
+    ${deadline(checked, now)}
     ${withoutImplied(checked.verification.reasons).map(reasonCard)}
     ${notesOf(checked.verification.notes)}
     ${todo.length === 0 ? "" : html`<div class="todo"><h3>What to do</h3><ol>${todo.map((step) => html`<li>${step}</li>`)}</ol></div>`}`;
 }
-
-const STEP_NAMES: Readonly<Record<ProgressStep["name"], string>> = {
-  record: "Record",
-  verified: "Verified",
-  certificate: "Certificate",
-  live: "Live",
-};
 
 const STATUS_NAMES: Readonly<Record<ProgressStep["status"], readonly [mark: string, name: string]>> = {
   done: ["✓", "done"],
@@ -65,15 +57,15 @@ function progressStep({ name, status, detail }: ProgressStep, { domain }: Observ
   const at = name === "verified" && domain.verifiedAt !== undefined ? formatInstant(domain.verifiedAt) : "";
   return html`<li class="${status}"${status === "current" ? html` aria-current="step"` : ""}>
     <span class="mark" aria-hidden="true">${mark}</span>
-    <span><strong>${STEP_NAMES[name]}</strong> <span class="sr">${word}</span>
+    <span><strong>${name}</strong> <span class="sr">${word}</span>
     <span class="quiet small detail">${[at, detail].filter(Boolean).join("; ")}</span></span>
   </li>`;
 }
 
 /** The 30-minute rule, while it runs. */
-function deadline({ domain: { state, verifiedAt } }: ObservedHost, clock: Clock): Html | "" {
+function deadline({ domain: { state, verifiedAt } }: ObservedHost, now: Instant): Html | "" {
   if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return "";
-  const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - clock());
+  const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - now);
   return html`<p class="small">A certificate may take 30 minutes after verification. <span class="number">${left}</span>
     left; then the domain needs attention, and Re-verify starts a new attempt.</p>`;
 }
@@ -97,11 +89,10 @@ function reasonCard({ code, found, expected, fix }: Reason): Html {
 /** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
 export function nextSteps({ domain, verification }: ObservedHost, source: SourceKind): readonly string[] {
   const { state } = domain;
-  if (verification.state === "unknown" && state !== "live") {
+  if (verification.state === "unknown" && state !== "live")
     return [
       "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
     ];
-  }
   switch (state) {
     case "pending_dns":
       return [
@@ -161,12 +152,8 @@ export function stateBadge(state: DomainState): Html {
 
 /** The state of a host: as this console has verified it, otherwise as its stack said. */
 export function hostState({ stack }: HostToVerify, checked: ObservedHost | undefined): Html {
-  if (checked !== undefined) {
-    const isUnknown = checked.verification.state === "unknown" && checked.domain.state !== "live";
-    return isUnknown
-      ? html`<span class="badge warn">DNS did not answer</span>`
-      : stateBadge(checked.domain.state);
-  }
-  if (stack !== undefined) return stateBadge(stack.state);
-  return html`<span class="badge calm">Not verified yet</span>`;
+  const state = checked?.domain.state ?? stack?.state;
+  if (state === undefined) return html`<span class="badge calm">Not verified yet</span>`;
+  const isUnknown = checked?.verification.state === "unknown" && state !== "live";
+  return isUnknown ? html`<span class="badge warn">DNS did not answer</span>` : stateBadge(state);
 }

@@ -15,9 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { DomainChange } from "../../../lib/console/domains/domains-document.ts";
-import { changeDomains, openDomainsFile } from "../../../lib/console/domains/domains-file.ts";
-import { readTextFile, replaceFile } from "../../../lib/console/domains/text-file.ts";
+import {
+  changeDomains,
+  type DomainChange,
+  openDomainsFile,
+  readTextFile,
+  replaceFile,
+} from "../../../lib/console/domains/domains-file.ts";
 
 const FILE = `# yaml-language-server: $schema=domains.schema.json
 domains:

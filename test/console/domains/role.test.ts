@@ -1,19 +1,22 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
-import { formToken, postHeaders, signIn, useConsole } from "../../support/console.ts";
+import { useSession } from "../../support/console.ts";
 
 const FILE =
   "domains:\n  primary: orders.example.com\n  redirects:\n    - { from: www.example.com, to: orders.example.com, status: 301 }\n";
 
-test("a host that is not verified becomes the primary only with the form of the question", async () => {
+let path: string;
+let console: Awaited<ReturnType<typeof useSession>>;
+let version: string;
+beforeEach(async () => {
   const directory = mkdtempSync(join(tmpdir(), "console-role-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
-  const path = join(directory, "domains.yaml");
+  path = join(directory, "domains.yaml");
   writeFileSync(path, FILE);
-  const console = await useConsole({
+  console = await useSession({
     domains: {
       source: { kind: "file", path, plan: "pro", target: "platform.example.net" },
       resolver: async () => ({ outcome: "nodata" }),
@@ -21,17 +24,13 @@ test("a host that is not verified becomes the primary only with the form of the 
       probe: async () => ({ outcome: "unreachable", found: "" }),
     },
   });
-  const cookie = await signIn(console);
-  const token = await formToken(console, cookie);
-  const post = async (fields: Readonly<Record<string, string>>) => {
-    const body = new URLSearchParams({ token, ...fields });
-    const headers = { ...postHeaders(console), cookie };
-    const url = console.at("domains/www.example.com/role");
-    return (await fetch(url, { method: "POST", headers, body })).text();
-  };
-  const shown = await (await fetch(console.at("domains/www.example.com"), { headers: { cookie } })).text();
-  const version = /name="version" value="([^"]+)"/.exec(shown)?.[1] ?? "";
+  const shown = await console.textOf("domains/www.example.com");
+  version = /name="version" value="([^"]+)"/.exec(shown)?.[1] ?? "";
+});
 
+test("a host that is not verified becomes the primary only with the form of the question", async () => {
+  const post = async (fields: Readonly<Record<string, string>>) =>
+    (await console.post("domains/www.example.com/role", fields)).text();
   const question = await post({ version, role: "primary" });
   expect(question).toContain("www.example.com is not verified");
   expect(readFileSync(path, "utf8")).toBe(FILE);
@@ -43,4 +42,15 @@ test("a host that is not verified becomes the primary only with the form of the 
   ]);
   expect(await post(Object.fromEntries(fields))).toContain("www.example.com is now the primary.");
   expect(readFileSync(path, "utf8")).toContain("primary: www.example.com");
+});
+
+test.each([
+  [{ list: "" }, 200, "<h1>Domains</h1>"],
+  [{}, 404, "<h1>No such domain</h1>"],
+])("a removal is answered by the page that asked for it (%j)", async (fields, status, title) => {
+  const response = await console.post("domains/www.example.com/remove", { version, ...fields });
+  const text = await response.text();
+  expect([response.status, text.includes(title)]).toEqual([status, true]);
+  expect(text).toContain("www.example.com has been removed and is not served any more.");
+  expect(readFileSync(path, "utf8")).not.toContain("www.example.com");
 });

@@ -81,7 +81,13 @@ export interface Notice {
 
 interface Page {
   readonly title: string;
-  readonly body: Html;
+  /** The section that the page leads back to. */
+  readonly back?: string;
+  /** What is to be known before all else. */
+  readonly lead?: string | Html;
+  /** Buttons beside the title. */
+  readonly actions?: Html;
+  readonly body?: Html;
   readonly notice?: Notice | undefined;
   /** @default 200, and 422 with a notice of a failure */
   readonly status?: 200 | 404 | 422;
@@ -99,16 +105,15 @@ export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response>
   return c.html(text, status ?? (notice?.kind === "failure" ? 422 : 200), { etag });
 }
 
-function layout(view: View, path: string, { title, notice, body }: Page): Html {
+function layout(view: View, path: string, { title, back, lead, actions, notice, body = html`` }: Page): Html {
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
     return html`<li><a href="${href}"${current ? html` aria-current="page"` : ""}>${name}</a></li>`;
   });
-  return html`<!doctype html>
-<html lang="en">
-  <head>${documentHead(title)}</head>
-  <body data-live>
+  return documentOf(
+    title,
+    html`<body data-live>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
       <p class="brand">Store Orders</p>
@@ -120,10 +125,14 @@ function layout(view: View, path: string, { title, notice, body }: Page): Html {
     <template id="failure">${noticeBox({ kind: "failure", title: "", message: "" })}</template>
     <main id="main">
       <div id="result" role="status" tabindex="-1">${notice === undefined ? "" : noticeBox(notice)}</div>
+      <div class="head">
+        <div>${back && backLink(view, back)}<h1>${title}</h1>${lead && html`<p>${lead}</p>`}</div>
+        ${actions && html`<div class="actions">${actions}</div>`}
+      </div>
       ${body}
     </main>
-  </body>
-</html>`;
+  </body>`,
+  );
 }
 
 /** The search. It sends what was pasted in a body, and asks the browser to keep it nowhere: it can be a key. */
@@ -138,10 +147,16 @@ function searchForm(view: View): Html {
 
 const SOUGHT = "Order, account, key or domain";
 
-/** A titled part of a page. `name` is unique on the page. A table needs the layout `flush`. */
-export function panel(name: string, title: string | Html, body: Html, layout: "" | "flush cards" = ""): Html {
-  return html`<section class="panel ${layout}" id="${name}" aria-labelledby="${name}-title">
-    <h2 id="${name}-title">${title}</h2>
+/** A titled part of a page, with its buttons. `name` is unique on the page. A table needs the layout `flush`. */
+export function panel(
+  name: string,
+  title: string | Html,
+  body: Html,
+  { layout, actions }: { readonly layout?: "flush" | "flush cards"; readonly actions?: Html } = {},
+): Html {
+  const heading = html`<h2 id="${name}-title">${title}</h2>`;
+  return html`<section class="panel ${layout ?? ""}" id="${name}" aria-labelledby="${name}-title">
+    ${actions === undefined ? heading : html`<div class="head">${heading}<div class="actions">${actions}</div></div>`}
     ${body}
   </section>`;
 }
@@ -191,17 +206,6 @@ export function linkRow(
   return shown.length === 0 ? html`` : html`<nav class="actions" aria-label="${label}">${shown}</nav>`;
 }
 
-/** Sends a page that says that there is no such thing, with a link to the list of the others. */
-export function sendMissing(
-  c: ConsoleRequest,
-  kind: string,
-  { back, message, notice }: { back: Html; message: Html; notice?: Notice | undefined },
-): Promise<Response> {
-  const title = `No such ${kind}`;
-  const body = html`<div>${back}<h1>${title}</h1><p>${message}</p></div>`;
-  return sendPage(c, { title, body, notice, status: 404 });
-}
-
 /** The link from a list to the page of one thing, which leads back to what is shown of the list. */
 export function itemLink(view: View, section: string, id: string): Html {
   const query = view.list ? `?${new URLSearchParams({ from: view.list })}` : "";
@@ -209,14 +213,16 @@ export function itemLink(view: View, section: string, id: string): Html {
 }
 
 /** The link from the page of one thing to the list that it was opened from, otherwise to all of the list. */
-export function backLink(view: View, section: string): Html {
+function backLink(view: View, section: string): Html {
   const [query, label] = view.from === "" ? ["", `All ${section}`] : [`?${view.from}`, "Back to the list"];
   return html`<a class="crumb" href="${pathOf(view, section)}${query}">← ${label}</a>`;
 }
 
-/** The content of `head`. The files have no base path, so that a page without the session can load them too. */
-function documentHead(title: string): Html {
-  return html`
+/** A document. Its files have no base path, so that a page without the session can load them too. */
+function documentOf(title: string, body: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+  <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
@@ -224,7 +230,10 @@ function documentHead(title: string): Html {
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="/console.css">
     <script src="/idiomorph.js" defer></script>
-    <script src="/console.js" type="module"></script>`;
+    <script src="/console.js" type="module"></script>
+  </head>
+  ${body}
+</html>`;
 }
 
 function noticeBox({
@@ -247,16 +256,8 @@ function noticeBox({
  * can ask for it. A page that is `live` asks for itself again, and so recovers when its problem ends.
  */
 export function plainPage(title: string, body: Html, live = false): Html {
-  return html`<!doctype html>
-<html lang="en">
-  <head>${documentHead(title)}</head>
-  <body class="plain-page"${live ? html` data-live` : ""}>
-    <main id="main">
-      <h1>${title}</h1>
-      ${body}
-    </main>
-  </body>
-</html>`;
+  const main = html`<main id="main"><h1>${title}</h1>${body}</main>`;
+  return documentOf(title, html`<body class="plain-page"${live ? html` data-live` : ""}>${main}</body>`);
 }
 
 /** Formats an instant in UTC: `2026-11-20 09:30:12 UTC`. */

@@ -17,14 +17,13 @@ import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../.
 import { DAY_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
-  backLink,
   type ConsoleDependencies,
   type ConsoleRequest,
   formatInstant,
   type Html,
+  type Notice,
   panel,
   pathOf,
-  sendMissing,
   sendPage,
   table,
   timeOf,
@@ -40,10 +39,10 @@ export async function sendAccountPage(
 ): Promise<Response> {
   const view = c.get("view");
   const account = await store.accounts.find(id);
-  const back = backLink(view, "accounts");
+  const page = { back: "accounts", notice: result?.notice };
   if (account === undefined) {
-    const message = html`There is no account <code>${id}</code>.`;
-    return sendMissing(c, "account", { back, message, notice: result?.notice });
+    const lead = html`There is no account <code>${id}</code>.`;
+    return sendPage(c, { ...page, title: "No such account", lead, status: 404 });
   }
   const now = clock();
   const { minute, day } = usageBars(account, now, plans);
@@ -65,22 +64,23 @@ export async function sendAccountPage(
     fields: html`<p>Its keys stop working at their next request. Orders stay. This cannot be undone.</p>
       ${fieldOf("delete", { name: "account", label: "Type the account ID" }, result)}`,
   });
-  const body = html`<div class="head">
-      <div>${back}<h1>${id}</h1><p>Plan ${planName(account, plans)}</p></div>
-      <div class="actions">${changePlan} ${deletion}</div>
-    </div>
-    ${panel(
-      "usage",
-      "Usage",
-      html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
-        ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`,
-    )}
-    <section class="panel flush cards" aria-labelledby="keys-title">
-      <div class="head"><h2 id="keys-title">Keys</h2>${issueKey}</div>
-      ${keyTable(view, account, now, isMetered)}
-    </section>
+  const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
+    ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`;
+  const keys = keyTable(view, account, now, isMetered);
+  const body = html`${panel("usage", "Usage", usage)}
+    ${panel("keys", "Keys", keys, { layout: "flush cards", actions: issueKey })}
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
-  return sendPage(c, { title: id, body, notice: result?.notice });
+  const lead = html`Plan ${planName(account, plans)}`;
+  const actions = html`${changePlan} ${deletion}`;
+  const notice = result?.notice ?? foundNotice(account, c.req.query("key"));
+  return sendPage(c, { ...page, title: id, lead, actions, body, notice });
+}
+
+/** The notice after a search for a key, which its address names. */
+function foundNotice({ keys }: Account, id: string | undefined): Notice | undefined {
+  if (!keys.some((key) => key.id === id)) return undefined;
+  const message = html`The key is <a href="#key-${id}"><code>${id}</code></a>.`;
+  return { kind: "success", title: "Found.", message };
 }
 
 function unknownPlan({ plan }: AccountSettings): Html {

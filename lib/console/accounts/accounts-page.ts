@@ -12,9 +12,11 @@ import {
   type Html,
   itemLink,
   linkRow,
+  panel,
   pathOf,
   sendPage,
   table,
+  type View,
 } from "../page.ts";
 import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
 
@@ -140,23 +142,13 @@ export async function sendAccountsPage(
     ];
     return { id: `account-${id}`, cells };
   });
-  const body = html`<div class="head">
-      <div>
-        <h1>Accounts</h1>
-        <p>Who may call the API, and how much of the limits is used.</p>
-      </div>
-      ${formDialog(view, path, createDialog(plans, result))}
-    </div>
-    <section class="panel flush" aria-labelledby="table-title">
-      <div class="head">
-        <h2 id="table-title">${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}</h2>
-        ${linkRow("Accounts to show", filters)}
-      </div>
-      ${table(COLUMNS, rows, explainEmpty(list, next))}
-      ${pages}
-    </section>
+  const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;
+  const content = html`${table(COLUMNS, rows, explainEmpty(list, next))} ${pages}`;
+  const body = html`${panel("table", title, content, { layout: "flush", actions: linkRow("Accounts to show", filters) })}
     ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
-  return sendPage(c, { title: "Accounts", body, notice: result?.notice });
+  const lead = "Who may call the API, and how much of the limits is used.";
+  const actions = createDialog(view, plans, result);
+  return sendPage(c, { title: "Accounts", lead, actions, body, notice: result?.notice });
 }
 
 const COLUMNS = [
@@ -168,19 +160,14 @@ const COLUMNS = [
   ["State"],
 ] as const;
 
-/** The dialog for a new account. */
-function createDialog(plans: PlanTable | undefined, result: FormResult | undefined) {
+/** The button that opens the form for a new account. */
+function createDialog(view: View, plans: PlanTable | undefined, result: FormResult | undefined): Html {
   const field = { name: "account", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
-  return {
-    ...{
-      id: "create",
-      opener: "Create account…",
-      isMain: true,
-      title: "Create an account",
-      confirm: "Create account",
-    },
+  return formDialog(view, pathOf(view, "accounts"), {
+    ...{ id: "create", opener: "Create account…", isMain: true },
+    ...{ title: "Create an account", confirm: "Create account" },
     fields: html`${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
-  };
+  });
 }
 
 /** The reason why a page of the list has no accounts. */

@@ -53,14 +53,7 @@ function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): vo
   }
 
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
-  app.get("/accounts/:id", (c) => {
-    const [id, key] = [c.req.param("id"), c.req.query("key")];
-    const isNamed = key?.startsWith(`${id}.`) ?? false;
-    const message = html`The key is <a href="#key-${key}"><code>${key}</code></a>.`;
-    const notice: Notice = { kind: "success", title: "Found.", message };
-    const result = isNamed ? { form: "search", notice, errors: {}, values: {} } : undefined;
-    return sendAccountPage(c, dependencies, id, result);
-  });
+  app.get("/accounts/:id", (c) => sendAccountPage(c, dependencies, c.req.param("id")));
 
   app.post("/accounts", async (c) => {
     const { fields } = c.get("view");

@@ -35,18 +35,12 @@ export async function sendDomainsPage(
   const view = { ...c.get("view"), list: "" };
   const { name, kind, read } = context.source;
   const snapshot = await read();
-  const content = snapshot.ok
+  const body = snapshot.ok
     ? html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
         ${addPanel(view, c, kind === "file", snapshot, result)}`
     : problemsPanel(name, snapshot.problems);
-  const body = html`<div class="head">
-      <div>
-        <h1>Domains</h1>
-        <p>Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}</p>
-      </div>
-    </div>
-    ${content}`;
-  return sendPage(c, { title: "Domains", body, notice: result?.notice });
+  const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
+  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice });
 }
 
 /** The form that adds a host to the file, or shows the lines that add it to the stack file, which decides for a stack. */
@@ -94,16 +88,15 @@ export function readRole(text: string | undefined): HostRole {
 export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
   const commands = `store-orders console --domains domains.yaml --plan pro --target HOST
 pulumi stack output domains --json | store-orders console --stack -`;
-  const body = html`<div class="head"><div><h1>Domains</h1><p>This console was started without domains.</p></div></div>
-    ${panel(
-      "start",
-      "Start it with domains",
-      html`<p>Stop the console with Ctrl-C. With the file of <code>serve --domains</code>, the page shows its domains, verifies and
+  const body = panel(
+    "start",
+    "Start it with domains",
+    html`<p>Stop the console with Ctrl-C. With the file of <code>serve --domains</code>, the page shows its domains, verifies and
           changes them; <code>HOST</code> is the host name of the platform, which the records point to. With the outputs of a
           stack, it verifies them, and shows what to write into the stack file.</p>
         <pre tabindex="0" role="region" aria-label="Commands">${commands}</pre>`,
-    )}`;
-  return sendPage(c, { title: "Domains", body });
+  );
+  return sendPage(c, { title: "Domains", lead: "This console was started without domains.", body });
 }
 
 /** The most hosts on the page. */

@@ -2,17 +2,7 @@ import { html } from "hono/html";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import {
-  backLink,
-  type ConsoleRequest,
-  type Html,
-  type Notice,
-  panel,
-  pathOf,
-  sendMissing,
-  sendPage,
-  type View,
-} from "../page.ts";
+import { type ConsoleRequest, type Html, type Notice, panel, pathOf, sendPage, type View } from "../page.ts";
 import { problemsPanel, removeDialog } from "./domains-page.ts";
 import { type DomainsContext, type KnownHosts, primaryOf, ROLE_FIELD, ROLE_NAMES } from "./host-source.ts";
 import { stackRemoval, stackStatusPanel } from "./stack.ts";
@@ -27,30 +17,27 @@ export async function sendHostPage(
 ): Promise<Response> {
   const view = c.get("view");
   const snapshot = await context.source.read();
-  const back = backLink(view, "domains");
-  if (!snapshot.ok) {
-    const body = html`<div>${back}<h1>${name}</h1></div>${problemsPanel(context.source.name, snapshot.problems)}`;
-    return sendPage(c, { title: "Domains", body, notice: result?.notice });
-  }
+  const page = { back: "domains", title: name, notice: result?.notice };
+  if (!snapshot.ok)
+    return sendPage(c, { ...page, body: problemsPanel(context.source.name, snapshot.problems) });
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {
-    const message = html`<code>${name}</code> is not one of the domains.`;
-    return sendMissing(c, "domain", { back, message, notice: result?.notice });
+    const lead = html`<code>${name}</code> is not one of the domains.`;
+    return sendPage(c, { ...page, title: "No such domain", lead, status: 404 });
   }
   context.progress.continue(host);
   const checked = context.progress.of(name);
-  const body = html`<div class="head">
-      <div>${back}<h1>${name}</h1>
-        <p>${ROLE_NAMES[host.role]}${host.role === "redirect" ? html` to ${primaryOf(snapshot)}, with status 301` : ""}</p></div>
-      <div class="actions">${hostState(host, checked)}${context.source.kind === "file" ? removeDialog(view, host, snapshot) : ""}</div>
-    </div>
-    ${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
+  const isFile = context.source.kind === "file";
+  const target = host.role === "redirect" ? ` to ${primaryOf(snapshot)}, with status 301` : "";
+  const lead = `${ROLE_NAMES[host.role]}${target}`;
+  const actions = html`${hostState(host, checked)}${isFile ? removeDialog(view, host, snapshot) : ""}`;
+  const body = html`${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
     <div class="columns">
       ${recordPanel(host, await context.progress.record(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context)}
     </div>
-    ${context.source.kind === "file" ? rolePanel(view, host, snapshot, result) : stackRemoval(host, snapshot.hosts)}`;
-  return sendPage(c, { title: name, body, notice: result?.notice ?? addedNotice(c, host) });
+    ${isFile ? rolePanel(view, host, snapshot, result) : stackRemoval(host, snapshot.hosts)}`;
+  return sendPage(c, { ...page, lead, actions, body, notice: result?.notice ?? addedNotice(c, host) });
 }
 
 /** The notice after the addition of a host. */

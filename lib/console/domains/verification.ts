@@ -8,7 +8,7 @@ import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
 import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm } from "../form.ts";
-import { formatInstant, type Html, pathOf, type View } from "../page.ts";
+import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
 import type { DomainsContext, SourceKind } from "./host-source.ts";
 import type { ObservedHost } from "./progress.ts";
 
@@ -26,13 +26,11 @@ export function verificationPanel(
   const button = html`<button class="main"${again ? html` name="again"` : ""}>${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
   const canVerify = host.target !== undefined || kind === "stack";
   const form = changeForm(view, pathOf(view, "domains", host.host, "verify"), button);
-  return html`<section class="panel" aria-labelledby="verification-title" id="verification">
-    <div class="head">
-      <div><h2 id="verification-title">Verification</h2>${at}</div>
-      ${canVerify ? form : ""}
-    </div>
-    ${checked === undefined ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>` : result(checked, kind, clock())}
-  </section>`;
+  const body =
+    checked === undefined
+      ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>`
+      : html`${at} ${result(checked, kind, clock())}`;
+  return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
 }
 
 function result(checked: ObservedHost, source: SourceKind, now: Instant): Html {

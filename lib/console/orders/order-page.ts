@@ -18,14 +18,12 @@ import type { NewOrder, Orders } from "../../orders/orders.ts";
 import { DamagedOrderError, toLine } from "../../orders/wire.ts";
 import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
-  backLink,
   type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
   type Notice,
   panel,
   pathOf,
-  sendMissing,
   sendPage,
   table,
   timeOf,
@@ -40,16 +38,19 @@ export async function sendOrderPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const back = backLink(view, "orders");
+  const page = { back: "orders", notice: result?.notice };
   const order = await findOrder(store.orders, id);
   if (order instanceof DamagedOrderError) {
     const problem = html`<p>${errorMessage(order)}</p><p>'store-orders database check' says what to do.</p>`;
-    const body = html`<div>${back}<h1 class="number">Order ${id} is damaged</h1></div>${panel("record", "Record", problem)}`;
-    return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice });
+    return sendPage(c, {
+      ...page,
+      title: `Order ${id} is damaged`,
+      body: panel("record", "Record", problem),
+    });
   }
   if (order === undefined) {
-    const message = html`There is no order with the ID ${id}.`;
-    return sendMissing(c, "order", { back, message, notice: result?.notice });
+    const lead = `There is no order with the ID ${id}.`;
+    return sendPage(c, { ...page, title: "No such order", lead, status: 404 });
   }
   const { record, status, history } = order;
   const now = clock();
@@ -67,20 +68,22 @@ export async function sendOrderPage(
     id: `change-${event}`,
     cells: [event, new Date(at).toISOString(), authorOf(view, by), html`<code>${requestId}</code>`],
   }));
-  const body = html`<div class="head">
-      <div>${back}<h1 class="number">Order ${id}</h1>
-        ${isKnown ? "" : html`<p>${explainUnknownStatus(order)}</p>`}
-        ${isFinished ? html`<p>Nothing more can happen to this order.</p>` : ""}</div>
-      <div class="actions">${orderActions(view, order, now)}</div>
-    </div>
-    ${panel("record", "Record", facts)}
-    ${panel("history", "History", table(HISTORY_COLUMNS, changes, "Its changes are not known."), "flush cards")}`;
+  const lead = isFinished ? "Nothing more can happen to this order." : "";
+  const known = table(HISTORY_COLUMNS, changes, "Its changes are not known.");
+  const body = html`${panel("record", "Record", facts)} ${panel("history", "History", known, { layout: "flush cards" })}`;
   const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
   const notice =
     c.req.query("also") === undefined
       ? undefined
       : ({ kind: "success", title: "Found.", message: also } as const);
-  return sendPage(c, { title: `Order ${id}`, body, notice: result?.notice ?? notice });
+  return sendPage(c, {
+    ...page,
+    title: `Order ${id}`,
+    lead: isKnown ? lead : explainUnknownStatus(order),
+    actions: orderActions(view, order, now),
+    body,
+    notice: result?.notice ?? notice,
+  });
 }
 
 /** Finds an order, or what is wrong with one that cannot be read. */

@@ -180,25 +180,17 @@ export async function sendOrdersPage(
   const sorts = (["highest", "lowest"] as const).map(
     (each) => [SORTS[each], linkTo({ ...FIRST_TABLE, status, sort: each }), each === sort] as const,
   );
-  const body = html`<div class="head">
-      <div><h1>Orders</h1><p>Shipping and cancelling cannot be undone.</p></div>
-      ${placeButton(view, result)}
-    </div>
-    ${countsPanel(view, counter, isMetered, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
+  const exportPath = linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"));
+  const tools = html`${linkRow("Order of the table", sorts)}
+    <a class="button" href="${exportPath}" download>${exportLabel(counter.of(status))}</a>`;
+  const content = html`${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))} ${pages}`;
+  const body = html`${countsPanel(view, counter, isMetered, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
     ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
-    <section class="panel flush" aria-labelledby="table-title">
-      <div class="head">
-        <h2 id="table-title">${titleOf(shown)}</h2>
-        <div class="actions">
-          ${linkRow("Order of the table", sorts)}
-          <a class="button" href="${linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"))}" download>${exportLabel(counter.of(status))}</a>
-        </div>
-      </div>
-      ${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))}
-      ${pages}
-    </section>
+    ${panel("table", titleOf(shown), content, { layout: "flush", actions: tools })}
     ${isMetered ? updateCost(readUnits) : ""}`;
-  return sendPage(c, { title: "Orders", body, notice: result?.notice });
+  const lead = "Shipping and cancelling cannot be undone.";
+  const actions = placeButton(view, result);
+  return sendPage(c, { title: "Orders", lead, actions, body, notice: result?.notice });
 }
 
 /** What an export writes, as far as the last count knows. */

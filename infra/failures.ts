@@ -96,30 +96,23 @@ export type RecordPurpose = "routing" | "validation";
 
 /**
  * Explains the next steps if a DNS record cannot be created. The usual reason is that it exists, but not in the stack's
- * state.
+ * state. `label` is the DNS provider.
  */
 export function explainRecordFailure(
   name: string,
-  purpose: RecordPurpose,
+  { label, wayOut }: { readonly label: string; readonly wayOut: string },
   resource: pulumi.Resource,
 ): pulumi.ErrorHook[] {
   return explainOnError(`${name}-failure`, resource, (errors, inputs) =>
     [
-      `Cannot create the DNS record CNAME ${String(inputs["name"])} → ${String(inputs["content"])}.`,
-      "  If the record exists at Cloudflare, an interrupted update or another owner created it.",
-      `  ${WAYS_OUT[purpose]}`,
+      `Cannot create the DNS record ${String(inputs["type"])} ${String(inputs["name"])} → ${String(inputs["content"])}.`,
+      `  If the record exists at ${label}, an interrupted update or another owner created it.`,
+      `  ${wayOut}`,
       "  See infra/recovery.md#an-interrupted-run.",
       ...errors.map(fromProvider),
     ].join("\n"),
   );
 }
-
-const WAYS_OUT = {
-  routing:
-    "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
-  validation:
-    "Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.",
-} as const satisfies Record<RecordPurpose, string>;
 
 function fromProvider(error: string): string {
   return `  Error from the provider: ${error}`;

@@ -1,10 +1,7 @@
-import { domainToUnicode } from "node:url";
 import * as aws from "@pulumi/aws";
-import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
-import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import {
   CERTIFICATE_TIMEOUT,
   explainCertificateTimeout,
@@ -14,7 +11,8 @@ import {
 } from "../failures.ts";
 import { REQUESTED_TAG, typeToken } from "../names.ts";
 import { type CertificateStatus, wasIssued } from "./certificates.ts";
-import type { CloudflareDns, HostDns, ManualDns } from "./host-plan.ts";
+import type { NewRecord } from "./dns-provider.ts";
+import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
 import {
   describeAwaitedCertificate,
   describeHeldHost,
@@ -22,6 +20,7 @@ import {
   type HostStatus,
   SERVED,
 } from "./host-status.ts";
+import { DNS_PROVIDERS } from "./managed-dns.ts";
 
 /** Arguments of {@link CustomDomain}. */
 export interface CustomDomainArgs {
@@ -112,16 +111,12 @@ export class CustomDomain extends pulumi.ComponentResource {
     );
   }
 
-  /** Deleted with the host: a record that outlives the state could not be created again with the host. */
-  #createValidationRecord(dns: CloudflareDns, { name, value }: ValidationRecord) {
-    const record = { name: name.apply(domainToUnicode), value };
-    return this.#createRecord("validation-record", "validation", dns, record);
-  }
-
   /** Waits until the certificate has been issued. Returns its ARN. */
   #validate({ arn }: aws.acm.Certificate, record: ValidationRecord): pulumi.Output<string> {
     const { host, dns, reverify = 0 } = this.#args;
-    const dependsOn = dns.provider === "cloudflare" ? [this.#createValidationRecord(dns, record)] : [];
+    // Deleted with the host: a record that outlives the state could not be created again with the host.
+    const dependsOn =
+      dns.provider === "manual" ? [] : [this.#createRecord("validation-record", "validation", dns, record)];
     const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
     return new aws.acm.CertificateValidation(
@@ -148,7 +143,8 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** Maps every path of the host to the API and then, never before, routes traffic there. */
-  #publish({ domainName, regionalDomainName }: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
+  #publish(created: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
+    const { domainName, regionalDomainName, regionalZoneId } = created;
     const { host, dns, restApi, stageName } = this.#args;
     // No base path: with one, the host would serve only the paths below it.
     const subject = `The mapping of the domain name ${host}`;
@@ -163,10 +159,9 @@ export class CustomDomain extends pulumi.ComponentResource {
       return pulumi.all([mapping.id, status]).apply(([, reached]) => reached);
     }
     if (dns.routing === "held") return mapping.id.apply(() => describeHeldHost(host));
-    const adopted = dns.routing === "managed" ? {} : { import: `${dns.zoneId}/${dns.routing.adopt}` };
-    const route = { name: domainToUnicode(host), value: regionalDomainName };
-    // A host can have only one CNAME, so the old one has to be deleted first.
-    const options = { dependsOn: mapping, deleteBeforeReplace: true, ...adopted };
+    const route = { name: host, value: regionalDomainName, targetZoneId: regionalZoneId };
+    // A host can have only one such record, so the old one has to be deleted first.
+    const options = { dependsOn: mapping, deleteBeforeReplace: true };
     return this.#createRecord("route", "routing", dns, route, options).id.apply(() => SERVED);
   }
 
@@ -206,20 +201,22 @@ export class CustomDomain extends pulumi.ComponentResource {
       });
   }
 
-  /** Cloudflare returns an internationalised name in Unicode, so that punycode would be a change after each refresh. */
   #createRecord(
     suffix: string,
     purpose: RecordPurpose,
-    { zoneId, comment }: CloudflareDns,
-    { name, value }: { readonly name: pulumi.Input<string>; readonly value: pulumi.Input<string> },
+    { provider, zoneId, comment, routing }: ManagedDns,
+    record: NewRecord,
     options: pulumi.CustomResourceOptions = {},
   ) {
-    const onError = explainRecordFailure(`${this.#name}-${suffix}`, purpose, this);
-    return new DnsRecord(
-      `${this.#name}-${suffix}`,
-      { zoneId, type: "CNAME", name, content: value, ttl: RECORD_TTL_SECONDS, proxied: false, comment },
-      { parent: this, hooks: { onError }, ...options },
-    );
+    const { label, waysOut, createRecord } = DNS_PROVIDERS[provider];
+    const failure = { label, wayOut: waysOut[purpose] };
+    const onError = explainRecordFailure(`${this.#name}-${suffix}`, failure, this);
+    const adopt = purpose === "routing" && typeof routing === "object" ? routing.adopt : undefined;
+    return createRecord(`${this.#name}-${suffix}`, { zoneId, comment, adopt }, record, {
+      parent: this,
+      hooks: { onError },
+      ...options,
+    });
   }
 }
 

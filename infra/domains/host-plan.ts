@@ -2,13 +2,14 @@ import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
 import { type FoundCertificate, wasIssued } from "./certificates.ts";
-import type { HostZone } from "./cloudflare-check.ts";
 import type { RecordObserver } from "./host-status.ts";
+import type { DNS_PROVIDERS, HostZone } from "./managed-dns.ts";
 
 /** The DNS of a host: the party that manages it, and the way in which its records are created. */
 export type HostDns =
   | {
-      readonly provider: "cloudflare";
+      /** Where the zone is. */
+      readonly provider: keyof typeof DNS_PROVIDERS;
       readonly zoneId: string;
       /** The comment of every record that is created; marks the record as owned by this program. */
       readonly comment: string;
@@ -27,8 +28,8 @@ export type HostDns =
       readonly observer?: RecordObserver | undefined;
     };
 
-export type CloudflareDns = Extract<HostDns, { provider: "cloudflare" }>;
 export type ManualDns = Extract<HostDns, { provider: "manual" }>;
+export type ManagedDns = Exclude<HostDns, ManualDns>;
 
 /** A host with everything that its resources are created from. */
 export interface HostPlan extends ConfiguredHost {
@@ -44,7 +45,7 @@ export interface HostPlan extends ConfiguredHost {
 
 /** The results of the preflight's queries. */
 export interface PreflightResult {
-  /** By host: its zone at Cloudflare. */
+  /** By host: its zone at the DNS provider. */
   readonly zones: ReadonlyMap<string, HostZone>;
   /** By host: the name of its zone, where DNS has it. @default not looked up */
   readonly zoneNames?: ReadonlyMap<string, string>;
@@ -69,7 +70,7 @@ export function planHosts(
     const certificateArn = settings.certificates[host];
     const common = { host, role, key: hostKey(host), reverify: settings.reverify[host], certificateArn };
     const zone = zones.get(host);
-    // With Cloudflare every host has a zone here: the preflight has reported the others.
+    // With a DNS provider every host has a zone here: the preflight has reported the others.
     if (settings.dns === "manual" || zone === undefined) {
       const found = certificates.get(host) ?? [];
       // The update fails if it has not been issued.
@@ -78,13 +79,14 @@ export function planHosts(
       return { ...common, zone: zoneNames?.get(host), dns };
     }
     const routing = routingOf(host, settings, zone);
-    return { ...common, zone: zone.name, dns: { provider: "cloudflare", zoneId: zone.id, comment, routing } };
+    const dns = { provider: settings.dns, zoneId: zone.id, comment, routing };
+    return { ...common, zone: zone.name, dns };
   });
 }
 
 /** True if this stack sets the host's record, so that the host is served once the planned update has completed. */
 export function goesLive({ dns }: HostPlan): boolean {
-  return dns.provider === "cloudflare" && dns.routing !== "held";
+  return dns.provider !== "manual" && dns.routing !== "held";
 }
 
 /** The problem with closing the API Gateway hostname, if any: the primary host has to be served without it. */
@@ -95,12 +97,12 @@ export function findClosingProblem(
   const primary = hosts.find(({ role }) => role === "primary");
   if (!closePlatformHost || primary === undefined) return undefined;
   const { dns, host } = primary;
-  const isServed = dns.provider === "cloudflare" ? goesLive(primary) : dns.certificates.some(wasIssued);
+  const isServed = dns.provider === "manual" ? dns.certificates.some(wasIssued) : goesLive(primary);
   if (isServed) return undefined;
   return `store-orders:closePlatformHost: ${host} is not served yet, so nothing would be. Remove the key until the host is live.`;
 }
 
-function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone): CloudflareDns["routing"] {
+function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone): ManagedDns["routing"] {
   const adopt = settings.adopt[host];
   // Importing a record that is already in the stack's state would delete it.
   if (adopt !== undefined) return hasOwnRecord ? "managed" : { adopt };

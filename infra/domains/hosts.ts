@@ -8,6 +8,7 @@ import { type Owner, ownershipTag } from "../names.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import type { HostStatus } from "./host-status.ts";
+import { DNS_PROVIDERS } from "./managed-dns.ts";
 
 /** A DNS record in the stack's outputs. */
 export interface RecordOutput {
@@ -104,8 +105,8 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const knownZones = plan.zone === undefined ? [] : [plan.zone];
   const { zone, type, name, ttl } = recordOf({ host, role }, "", knownZones);
   const { target, status } = domain;
-  // Describes the record; `CustomDomain` creates it: a CNAME at an apex, too, which Cloudflare flattens.
-  const recordType = dns.provider === "cloudflare" ? "CNAME" : type;
+  // Describes the record; `CustomDomain` creates it.
+  const form = dns.provider === "manual" ? { type, ttl } : DNS_PROVIDERS[dns.provider].routeOutput;
   const byHand = dns.provider === "manual" ? domain.validationRecord : undefined;
   const validationRecord = byHand && { validationRecord: validationOutput(domain, byHand, zone) };
   return {
@@ -116,7 +117,7 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
     next: status.next,
     since: status.apply(({ since }) => since),
     until: status.apply(({ until }) => until),
-    record: { zone, type: recordType, name, ttl, ...(target === undefined ? {} : { value: target }) },
+    record: { zone, name, ...form, ...(target === undefined ? {} : { value: target }) },
     ...validationRecord,
   };
 }

@@ -9,9 +9,9 @@ import type { Settings } from "../config/settings.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
-import { findZones, type HostZone } from "./cloudflare-check.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
+import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
 
 /** The options of a component that decide which providers its resources have. */
 type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
@@ -40,20 +40,21 @@ export async function preflight(
   const requesting = hosts.filter((host) => settings.certificates[host] === undefined);
   const owner = ownerOf(settings);
   const comment = ownershipComment(owner);
-  const isManual = settings.dns === "manual";
-  const certificates: PreflightResult["certificates"] = isManual
-    ? await findCertificates(requesting, ownershipTag(owner), lookupOptions("aws", providers))
-    : new Map();
+  const provider = settings.dns === "manual" ? undefined : DNS_PROVIDERS[settings.dns];
+  const certificates: PreflightResult["certificates"] =
+    provider === undefined
+      ? await findCertificates(requesting, ownershipTag(owner), lookupOptions("aws", providers))
+      : new Map();
   const toCheck = hosts.map((host) => ({
     host,
     held: settings.hold.includes(host),
     adopt: settings.adopt[host],
     validated: requesting.includes(host),
   }));
-  const cloudflare = isManual
-    ? undefined
-    : await findZones(toCheck, comment, lookupOptions("cloudflare", providers));
-  const zones: PreflightResult["zones"] = cloudflare?.zones ?? new Map();
+  const managed =
+    provider &&
+    (await findZones(toCheck, { provider, comment }, lookupOptions(provider.packageName, providers)));
+  const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
   const memoized = memoizeResolver(resolver);
   const found = await Promise.all(
     hosts.map(
@@ -69,35 +70,36 @@ export async function preflight(
     })),
     memoized,
   );
-  const problems = [...(cloudflare?.problems ?? []), ...caa.problems];
+  const problems = [...(managed?.problems ?? []), ...caa.problems];
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
   const elsewhere = await Promise.all(
-    [...new Set(zones.values())].map((zone) => findDelegation(zone, memoized)),
+    [...new Set(zones.values())].map((zone) => findDelegation(zone, memoized, provider?.label)),
   );
   const warnings = [
     ...hosts.flatMap(explainTopLevel),
-    ...(cloudflare?.warnings ?? []),
+    ...(managed?.warnings ?? []),
     ...new Set(elsewhere.flat()),
     ...caa.warnings,
   ];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
-  const observer = isManual ? createRecordObserver(resolver) : undefined;
+  const observer = provider === undefined ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
 }
 
-/** Says that DNS asks other name servers for a zone than those that Cloudflare has assigned, so that no record here counts. */
+/** Says that DNS asks other name servers for a zone than those of the DNS provider, so that no record here counts. */
 async function findDelegation(
   { name, nameServers }: HostZone,
   resolver: DnsResolver,
+  label = "",
 ): Promise<readonly string[]> {
   const asked = recordsIn<"NS">(await resolver(name, "NS"));
   if (asked.length === 0 || nameServers.length === 0) return [];
   if (asked.some((server) => nameServers.includes(server))) return [];
   return [
-    `DNS asks ${asked.join(", ")} for ${name}, and not Cloudflare (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`,
+    `DNS asks ${asked.join(", ")} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`,
   ];
 }
 

@@ -1,14 +1,5 @@
 import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
-
-/** A zone as Cloudflare returns it. */
-export interface Zone {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
-  readonly type: string;
-  readonly paused: boolean;
-  readonly nameServers: readonly string[];
-}
+import { type DnsProvider, VALIDATION_DOMAIN, type Zone, type ZoneRecord } from "./dns-provider.ts";
 
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
 type ZoneSelection =
@@ -22,63 +13,36 @@ export function zoneCandidates(host: string): readonly string[] {
 
 /**
  * Selects the zone of a host: the longest match that is active, because DNS asks a zone above as long as the one below it
- * is not delegated. It has to be full.
+ * is not delegated.
  */
-export function selectZone(host: string, zones: readonly Zone[]): ZoneSelection {
+export function selectZone(
+  host: string,
+  zones: readonly Zone[],
+  { label, describeMissingZone }: DnsProvider,
+): ZoneSelection {
   const matches = zones
     .filter(({ name }) => isWithin(host, name))
     .sort((one, other) => other.name.length - one.name.length);
   const [nearest] = matches;
-  if (nearest === undefined) return { ok: false, code: "no_zone", message: describeMissingZone(host) };
+  if (nearest === undefined) {
+    const message = `${host}: ${describeMissingZone(zoneCandidates(host))}`;
+    return { ok: false, code: "no_zone", message };
+  }
   const zone = matches.find(({ status }) => status === "active") ?? nearest;
-  const problem = describeZoneProblem(zone);
+  const { name, problem, note } = zone;
   if (problem !== undefined) return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
-  const { name, paused } = zone;
   const warnings = [
-    paused
-      ? `${host}: the zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`
-      : "",
+    note === undefined ? "" : `${host}: ${note}`,
     nearest.name === name
       ? ""
-      : `${host}: the zone ${nearest.name} at Cloudflare is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
+      : `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
   ];
   return { ok: true, zone, warnings: warnings.filter(Boolean) };
 }
 
-/** The names between a host and its zone: an NS record at one of them delegates the host out of the zone. */
-export function delegationCandidates(host: string, zone: string): readonly string[] {
-  return namesWithin(host, zone).filter((name) => name !== host && name !== zone);
-}
-
-function describeMissingZone(host: string): string {
-  const candidates = zoneCandidates(host).join(", ");
-  return (
-    `${host}: the Cloudflare token can read no zone for this host (looked for ${candidates}). ` +
-    "Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere."
-  );
-}
-
-function describeZoneProblem({ name, status, type, nameServers }: Zone): string | undefined {
-  if (status !== "active") {
-    const servers = nameServers.length === 0 ? "the ones that Cloudflare shows" : nameServers.join(" and ");
-    const { zone } = locateInZone(name);
-    const where =
-      zone === name ? "its name servers at the registrar" : `the NS records of ${name} in the zone ${zone}`;
-    return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set ${where} to ${servers}, and wait until the status is active.`;
-  }
-  if (type !== "full") {
-    return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
-  }
-  return undefined;
-}
-
-/** A DNS record as Cloudflare returns it. */
-export interface ZoneRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly content: string;
-  readonly comment?: string | null;
+/** The host, and the names between it and its zone: an NS record at one of them delegates the host out of the zone. */
+export function namesToCheck(host: string, zone: string): readonly string[] {
+  return [host, ...namesWithin(host, zone).filter((name) => name !== host && name !== zone)];
 }
 
 /** A host with the settings that its records depend on. */
@@ -92,13 +56,20 @@ export interface ZoneCheckInput {
   readonly validated?: boolean;
 }
 
-/** The target of every ACM validation record. */
-export const VALIDATION_DOMAIN = ".acm-validations.aws";
+/** By what a stack recognises its own records: their type at the DNS provider, and their comment. */
+export interface StackMark {
+  readonly provider: DnsProvider;
+  readonly comment: string;
+}
 
 /** The stack's own routing record, recognised by its comment. */
-export function findOwnRecord(host: string, records: readonly ZoneRecord[], ownComment: string) {
+export function findOwnRecord(
+  host: string,
+  records: readonly ZoneRecord[],
+  { provider, comment }: StackMark,
+): ZoneRecord | undefined {
   return records.find(
-    ({ name, type, comment }) => name === host && type === "CNAME" && comment === ownComment,
+    (each) => each.name === host && each.type === provider.route.type && each.comment === comment,
   );
 }
 
@@ -107,14 +78,14 @@ export function findRecordConflicts(
   { host, held, adopt }: ZoneCheckInput,
   zone: string,
   records: readonly ZoneRecord[],
-  ownComment: string,
+  mark: StackMark,
 ): readonly string[] {
-  const own = findOwnRecord(host, records, ownComment);
+  const own = findOwnRecord(host, records, mark);
   const conflicts = records.filter((record) => {
     const { id, name, type } = record;
     if (type === "NS") return name !== zone;
     if (held || record === own || name !== host || !["A", "AAAA", "CNAME"].includes(type)) return false;
-    return type !== "CNAME" || id !== adopt;
+    return !mark.provider.route.adoptable.includes(type) || id !== adopt;
   });
   const isMissing =
     adopt !== undefined &&
@@ -122,7 +93,7 @@ export function findRecordConflicts(
     !records.some(({ id, name }) => id === adopt && name === host);
   const missing = `${host}: 'adopt' names the record ${adopt}, but the host has no such record. Correct or remove it.`;
   return [
-    ...conflicts.map((record) => `${host}: ${describeConflict(record, ownComment)}`),
+    ...conflicts.map((record) => `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark)}`),
     ...(isMissing ? [missing] : []),
   ];
 }
@@ -131,15 +102,15 @@ export function findRecordConflicts(
 export function findRisks(
   { host, held, validated = true }: ZoneCheckInput,
   records: readonly ZoneRecord[],
-  ownComment: string,
+  mark: StackMark,
 ): readonly string[] {
-  const own = findOwnRecord(host, records, ownComment);
+  const own = findOwnRecord(host, records, mark);
   const foreignValidations = records.filter(
     ({ name, content, comment }) =>
       validated &&
       isDirectlyBelow(name, host) &&
       content.endsWith(VALIDATION_DOMAIN) &&
-      comment !== ownComment,
+      comment !== mark.comment,
   );
   return [
     ...(held && own !== undefined
@@ -163,13 +134,9 @@ function describeRecord({ id, name, type, content, comment }: ZoneRecord): strin
   return `${type} ${name} → ${content} (record ${id}${note})`;
 }
 
-function describeConflict(record: ZoneRecord, ownComment: string): string {
+function explainConflict(record: ZoneRecord, zone: string, { provider, comment }: StackMark): string {
   if (record.type === "NS") {
-    return `${describeRecord(record)} delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.`;
+    return "delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.";
   }
-  const own =
-    record.type === "CNAME"
-      ? `If this stack created it, set its comment back to '${ownComment}', or, if the stack has lost its state, set store-orders:adopt to { ${record.name}: ${record.id} }. `
-      : "";
-  return `${describeRecord(record)} conflicts with the CNAME of this stack. ${own}If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.`;
+  return `${provider.describeConflict(record, zone, comment)} If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.`;
 }

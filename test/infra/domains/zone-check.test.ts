@@ -1,14 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CloudflareZone, cloudflare, toZone } from "../../../infra/domains/cloudflare.ts";
 import {
-  delegationCandidates,
   findRecordConflicts,
   findRisks,
+  namesToCheck,
   selectZone,
   zoneCandidates,
 } from "../../../infra/domains/zone-check.ts";
 import { hostKey, ownershipComment } from "../../../infra/names.ts";
 import { zone } from "../harness/cloud.ts";
+
+const select = (host: string, zones: readonly CloudflareZone[]) =>
+  selectZone(host, zones.map(toZone), cloudflare);
 
 describe("zone selection", () => {
   test("the candidates are the host and its parents down to the registrable domain", () => {
@@ -22,18 +26,19 @@ describe("zone selection", () => {
 
   test("the longest matching zone is selected", () => {
     const zones = [zone("example.com"), zone("eu.example.com"), zone("ample.com")];
-    expect(selectZone("orders.eu.example.com", zones)).toMatchObject({ zone: { name: "eu.example.com" } });
-    expect(selectZone("orders.example.com", zones)).toMatchObject({ zone: { name: "example.com" } });
+    expect(select("orders.eu.example.com", zones)).toMatchObject({ zone: { name: "eu.example.com" } });
+    expect(select("orders.example.com", zones)).toMatchObject({ zone: { name: "example.com" } });
   });
 
   test("the active zone is selected if two accounts have a zone with the same name", () => {
     const zones = [zone("example.com", { id: "old", status: "moved" }), zone("example.com", { id: "new" })];
-    expect(selectZone("orders.example.com", zones)).toMatchObject({ zone: { id: "new" } });
+    expect(select("orders.example.com", zones)).toMatchObject({ zone: { id: "new" } });
   });
 
   test("the names between a host and its zone are candidates for a delegation", () => {
-    expect(delegationCandidates("a.eu.example.com", "example.com")).toEqual(["eu.example.com"]);
-    expect(delegationCandidates("eu.example.com", "example.com")).toEqual([]);
+    const names = ["a.eu.example.com", "eu.example.com"];
+    expect(namesToCheck("a.eu.example.com", "example.com")).toEqual(names);
+    expect(namesToCheck("eu.example.com", "example.com")).toEqual(["eu.example.com"]);
   });
 
   test.each([
@@ -47,7 +52,7 @@ describe("zone selection", () => {
       "orders.eu.example.com",
     ],
   ])("%s is reported as a problem", (_case, zones, host = "orders.example.com") => {
-    expect(selectZone(host, zones)).toMatchSnapshot();
+    expect(select(host, zones)).toMatchSnapshot();
   });
 
   test.each([
@@ -64,7 +69,7 @@ describe("zone selection", () => {
       /eu.example.com at Cloudflare is not delegated \(status pending\), so the records are set in example.com/,
     ],
   ])("%s is used with a note", (_case, name, zones, note) => {
-    const selected = selectZone("orders.eu.example.com", zones);
+    const selected = select("orders.eu.example.com", zones);
     expect(selected).toMatchObject({ ok: true, zone: { name }, warnings: [expect.stringMatching(note)] });
   });
 });
@@ -93,6 +98,7 @@ test("different hosts have different logical names", () => {
 
 const HOST = "orders.example.com";
 const COMMENT = "store-orders/staging, kept by Pulumi";
+const MARK = { provider: cloudflare, comment: COMMENT };
 const record = (type: string, name: string, comment?: string) => ({
   id: "1",
   name,
@@ -102,7 +108,7 @@ const record = (type: string, name: string, comment?: string) => ({
 });
 type TestRecord = ReturnType<typeof record>;
 const conflictsAt = (host: string, ...records: readonly TestRecord[]) =>
-  findRecordConflicts({ host, held: false }, "example.com", records, COMMENT);
+  findRecordConflicts({ host, held: false }, "example.com", records, MARK);
 
 describe("conflicting records", () => {
   test.each(["A", "AAAA", "CNAME"])("another owner's %s record at the host conflicts", (type) => {
@@ -129,7 +135,7 @@ describe("conflicting records", () => {
 
   test("no record at a held host conflicts, except for a delegation", () => {
     const check = (...records: readonly TestRecord[]) =>
-      findRecordConflicts({ host: HOST, held: true }, "example.com", records, COMMENT);
+      findRecordConflicts({ host: HOST, held: true }, "example.com", records, MARK);
     expect(check(record("A", HOST), record("CNAME", HOST))).toEqual([]);
     expect(check(record("NS", HOST))).toHaveLength(1);
   });
@@ -137,7 +143,7 @@ describe("conflicting records", () => {
 
 describe("a record to adopt", () => {
   const check = (adopt: string, ...records: readonly TestRecord[]) =>
-    findRecordConflicts({ host: HOST, held: false, adopt }, "example.com", records, COMMENT);
+    findRecordConflicts({ host: HOST, held: false, adopt }, "example.com", records, MARK);
 
   test("another owner's CNAME with this identifier does not conflict", () => {
     expect(check("1", record("CNAME", HOST))).toEqual([]);
@@ -163,7 +169,7 @@ describe("risks", () => {
     content: "_4567.acm-validations.aws",
   });
   const risksOf = (held: boolean, ...records: readonly TestRecord[]) =>
-    findRisks({ host: HOST, held }, records, COMMENT);
+    findRisks({ host: HOST, held }, records, MARK);
 
   test("another owner's validation record of the host is a risk", () => {
     expect(risksOf(false, validation(`_0123.${HOST}`, "shop"))).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { domainToUnicode } from "node:url";
-import type { Zone } from "../../../infra/domains/zone-check.ts";
+import type { CloudflareZone } from "../../../infra/domains/cloudflare.ts";
 import type { Cloud } from "./deployment.ts";
 import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
 import type { Invoke, Registration } from "./engine.ts";
@@ -8,7 +8,7 @@ import { UNKNOWN, type Value } from "./wire.ts";
 
 /** The state of the cloud that a test sets up. */
 export interface World {
-  readonly zones?: readonly Zone[];
+  readonly zones?: readonly CloudflareZone[];
   readonly records?: readonly ZoneRecord[];
   /** True if the provider ignores the filters of queries for DNS records. */
   readonly ignoresFilters?: boolean;
@@ -29,7 +29,7 @@ export interface AcmCertificate {
 }
 
 /** An active zone. */
-export function zone(name: string, changes: Partial<Zone> = {}): Zone {
+export function zone(name: string, changes: Partial<CloudflareZone> = {}): CloudflareZone {
   return {
     id: `zone-of-${name}`,
     name,

@@ -1,0 +1,136 @@
+import { domainToASCII, domainToUnicode } from "node:url";
+import { DnsRecord } from "@pulumi/cloudflare/dnsRecord.js";
+import { getDnsRecords } from "@pulumi/cloudflare/getDnsRecords.js";
+import { getZones } from "@pulumi/cloudflare/getZones.js";
+import * as pulumi from "@pulumi/pulumi";
+import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
+import { locateInZone } from "../../lib/domains/zone.ts";
+import { type DnsProvider, query, VALIDATION_DOMAIN, type Zone, type ZoneRecord } from "./dns-provider.ts";
+
+const ACCESS = {
+  label: "Cloudflare",
+  packageName: "cloudflare",
+  credentials:
+    "Set CLOUDFLARE_API_TOKEN to a token with 'Zone Read' and 'DNS Edit' on the zones, then retry.",
+} as const;
+
+/** Zones at Cloudflare. A record is the stack's own by its comment. */
+export const cloudflare: DnsProvider = {
+  ...ACCESS,
+  // At an apex, too: Cloudflare flattens it.
+  route: { type: "CNAME", adoptable: ["CNAME"] },
+  routeOutput: { type: "CNAME", ttl: RECORD_TTL_SECONDS },
+  waysOut: {
+    routing:
+      "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
+    validation:
+      "Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.",
+  },
+  describeMissingZone: (names) =>
+    `the Cloudflare token can read no zone for this host (looked for ${names.join(", ")}). ` +
+    "Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.",
+  describeConflict({ id, name, type }, _zone, ownComment) {
+    const own =
+      type === "CNAME"
+        ? ` If this stack created it, set its comment back to '${ownComment}', or, if the stack has lost its state, set store-orders:adopt to { ${name}: ${id} }.`
+        : "";
+    return `conflicts with the CNAME of this stack.${own}`;
+  },
+  async findZones(names, options) {
+    return (await Promise.all(names.map((name) => zonesNamed(name, options)))).flat();
+  },
+  async findRecords(zoneId, { names, hosts }, options) {
+    const queries = [
+      ...names.map((name) => recordsNamed(name, zoneId, options)),
+      ...hosts.map((host) => validationRecordsBelow(host, zoneId, options)),
+    ];
+    // One query may return what another one does.
+    return [...new Map((await Promise.all(queries)).flat().map((each) => [each.id, each])).values()];
+  },
+  createRecord(logicalName, { zoneId, comment, adopt }, { name, value }, options) {
+    // Cloudflare returns an internationalised name in Unicode, so that punycode would be a change after each refresh.
+    const inUnicode = pulumi.output(name).apply(domainToUnicode);
+    const args = { zoneId, type: "CNAME", name: inUnicode, content: value, ttl: RECORD_TTL_SECONDS };
+    const imported = adopt === undefined ? {} : { import: `${zoneId}/${adopt}` };
+    return new DnsRecord(logicalName, { ...args, proxied: false, comment }, { ...options, ...imported });
+  },
+};
+
+/** A zone as Cloudflare returns it. */
+export interface CloudflareZone extends Pick<Zone, "id" | "name" | "nameServers" | "status"> {
+  readonly type: string;
+  readonly paused: boolean;
+}
+
+async function zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]> {
+  const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
+  const zones = await query<readonly CloudflareZone[]>(
+    ACCESS,
+    `the zone ${name}`,
+    async () => (await getZones({ name: domainToUnicode(name) }, options)).results,
+    [mocked],
+  );
+  return zones.map((zone) => toZone({ ...zone, name: toNormalForm(zone.name) }));
+}
+
+/** What Cloudflare says of a zone, and what it means for a stack. */
+export function toZone(zone: CloudflareZone): Zone {
+  const { id, name, nameServers, status, paused } = zone;
+  const note = paused
+    ? `the zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`
+    : undefined;
+  return { id, name, nameServers, status, problem: describeProblem(zone), note };
+}
+
+function describeProblem({ name, status, type, nameServers }: CloudflareZone): string | undefined {
+  if (status !== "active") {
+    const servers = nameServers.length === 0 ? "the ones that Cloudflare shows" : nameServers.join(" and ");
+    const { zone } = locateInZone(name);
+    const where =
+      zone === name ? "its name servers at the registrar" : `the NS records of ${name} in the zone ${zone}`;
+    return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set ${where} to ${servers}, and wait until the status is active.`;
+  }
+  if (type !== "full") {
+    return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
+  }
+  return undefined;
+}
+
+/** The normal form of a name: lower case, punycode. Cloudflare knows internationalised names in Unicode. */
+function toNormalForm(name: string): string {
+  return domainToASCII(name) || name;
+}
+
+/** The records that pass a filter of Cloudflare's and, as the provider ignores filters that it does not know, one of ours. */
+async function findRecords(
+  subject: string,
+  args: Parameters<typeof getDnsRecords>[0],
+  matches: (record: ZoneRecord) => boolean,
+  options: pulumi.InvokeOptions,
+): Promise<readonly ZoneRecord[]> {
+  const found = await query<readonly ZoneRecord[]>(
+    ACCESS,
+    `the records ${subject}`,
+    async () => (await getDnsRecords(args, options)).results,
+    [],
+  );
+  const inNormalForm = found.map(({ name, content, ...record }) => ({
+    ...record,
+    name: toNormalForm(name),
+    content: toNormalForm(content),
+  }));
+  return inNormalForm.filter(matches);
+}
+
+function recordsNamed(name: string, zoneId: string, options: pulumi.InvokeOptions) {
+  const args = { zoneId, name: { exact: domainToUnicode(name) } };
+  return findRecords(`at ${name}`, args, (record) => record.name === name, options);
+}
+
+function validationRecordsBelow(host: string, zoneId: string, options: pulumi.InvokeOptions) {
+  const name = { endswith: `.${domainToUnicode(host)}` };
+  const args = { zoneId, type: "CNAME", name, content: { endswith: VALIDATION_DOMAIN } };
+  const matches = (record: ZoneRecord) =>
+    record.name.endsWith(`.${host}`) && record.content.endsWith(VALIDATION_DOMAIN);
+  return findRecords(`below ${host}`, args, matches, options);
+}

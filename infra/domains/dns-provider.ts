@@ -1,0 +1,110 @@
+import * as pulumi from "@pulumi/pulumi";
+import { errorMessage } from "../../lib/core/errors.ts";
+import type { RecordPurpose } from "../failures.ts";
+import { isMocked } from "../mocks.ts";
+
+/** A DNS provider at which stacks create their records. */
+export interface DnsProvider {
+  readonly label: string;
+  /** The Pulumi package of its lookups and records. */
+  readonly packageName: "aws" | "cloudflare";
+  /** What to do if a query is rejected. */
+  readonly credentials: string;
+  /** The record that routes a host, and the types of existing records that it can be made of. */
+  readonly route: { readonly type: string; readonly adoptable: readonly string[] };
+  /** The same record as the outputs of a stack describe it. */
+  readonly routeOutput: { readonly type: string; readonly ttl: number };
+  /** By purpose of a record: what to do if it exists, but not in the state of the stack. */
+  readonly waysOut: Readonly<Record<RecordPurpose, string>>;
+  /** Says that there is no zone with one of these names, and the fix. */
+  describeMissingZone(names: readonly string[]): string;
+  /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */
+  describeConflict(record: ZoneRecord, zone: string, ownComment: string): string;
+  findZones(names: readonly string[], options: pulumi.InvokeOptions): Promise<readonly Zone[]>;
+  /** The records at these names of a zone, and the validation records below these hosts that prevent another one. */
+  findRecords(
+    zoneId: string,
+    wanted: { readonly names: readonly string[]; readonly hosts: readonly string[] },
+    options: pulumi.InvokeOptions,
+  ): Promise<readonly ZoneRecord[]>;
+  createRecord(
+    name: string,
+    place: RecordPlace,
+    record: NewRecord,
+    options: pulumi.CustomResourceOptions,
+  ): pulumi.CustomResource;
+}
+
+/** A zone at a DNS provider. */
+export interface Zone {
+  readonly id: string;
+  /** In normal form: lower case, punycode. */
+  readonly name: string;
+  readonly nameServers: readonly string[];
+  /** `active`, unless the provider knows that DNS does not ask it for this zone. */
+  readonly status: string;
+  /** Why no records can be created in it, with the fix. */
+  readonly problem?: string | undefined;
+  /** What to know about it, although records can be created. */
+  readonly note?: string | undefined;
+}
+
+/** A record at a DNS provider. Its name, and a name in its content, are in normal form. */
+export interface ZoneRecord {
+  /** What `adopt` takes. */
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly content: string;
+  /** The mark of the stack that created it, if the provider has a place for one. */
+  readonly comment?: string | null;
+}
+
+/** Where a record is created, and how the stack recognises it. */
+export interface RecordPlace {
+  readonly zoneId: string;
+  readonly comment: string;
+  /** The identifier of an existing record to import. @default a new one is created */
+  readonly adopt?: string | undefined;
+}
+
+/** A record to create: the validation record of a certificate, or the one that routes a host. */
+export interface NewRecord {
+  /** In normal form. */
+  readonly name: pulumi.Input<string>;
+  readonly value: pulumi.Input<string>;
+  /** The zone that AWS has the value in. Missing for a validation record. */
+  readonly targetZoneId?: pulumi.Input<string>;
+}
+
+/** The target of every ACM validation record. */
+export const VALIDATION_DOMAIN = ".acm-validations.aws";
+
+/**
+ * Returns what a lookup at a DNS provider has found. Fails closed if it cannot be made. Mocks that return nothing have
+ * `mocked`.
+ *
+ * @throws {pulumi.RunError} if the provider cannot be queried
+ */
+export async function query<T>(
+  { label, packageName, credentials }: Pick<DnsProvider, "label" | "packageName" | "credentials">,
+  subject: string,
+  send: () => Promise<T | undefined>,
+  mocked: T,
+): Promise<T> {
+  try {
+    const found = await send();
+    if (found !== undefined) return found;
+    if (isMocked()) return mocked;
+    // A preview calls no provider whose own inputs it does not know.
+    throw new Error(
+      "the provider is not configured yet. Create what it is configured with in an update before.",
+    );
+  } catch (error) {
+    const reason = error instanceof Error ? errorMessage(error) : String(error);
+    const advice = reason.includes("explicit provider")
+      ? `Pass a provider of the package '${packageName}' to the component, in 'providers'.`
+      : credentials;
+    throw new pulumi.RunError(`Cannot query ${label} for ${subject}: ${reason}\n${advice}`);
+  }
+}

@@ -14,7 +14,13 @@ interface JsonSchema {
   readonly additionalProperties?: JsonSchema | false;
   readonly items?: JsonSchema;
   readonly required?: readonly string[];
+  readonly anyOf?: readonly JsonSchema[];
 }
+
+/** By type of JSON Schema: that of Pulumi. */
+const SCALARS: Readonly<Record<string, string>> = {
+  ...{ string: "string", boolean: "boolean", integer: "integer", number: "integer" },
+};
 
 const text = (description: string) => ({ type: "string", description });
 const texts = (description: string) => ({ type: "array", items: { type: "string" }, description });
@@ -32,7 +38,7 @@ export function componentSchema(version: string, meanings: ReadonlyMap<string, s
 
   /** Converts a setting. Objects become types of the package, which are named after the setting. */
   const toPulumi = (key: string, schema: JsonSchema, name = key): PulumiType => {
-    const { type, enum: values, items, properties, additionalProperties, required = [] } = schema;
+    const { type, enum: values, items, properties, additionalProperties, required = [], anyOf } = schema;
     const listed = type === "string" && values !== undefined ? `One of: ${values.join(", ")}.` : "";
     const about = [meanings.get(key) ?? schema.description ?? "", listed].filter(Boolean).join(" ");
     const described = about === "" ? {} : { description: about };
@@ -53,8 +59,11 @@ export function componentSchema(version: string, meanings: ReadonlyMap<string, s
         plain: true,
         ...described,
       };
-    const plain = SECRET_SETTINGS.has(key) ? {} : { plain: true };
-    return { type: type === "number" ? "integer" : type, ...plain, ...described };
+    if (anyOf !== undefined)
+      return { oneOf: anyOf.map((each) => toPulumi(`${key}.choice`, each, name)), plain: true, ...described };
+    const scalar = SCALARS[type ?? ""];
+    if (scalar === undefined) throw new Error(`Pulumi has no type for the setting ${key}.`);
+    return { type: scalar, ...(SECRET_SETTINGS.has(key) ? {} : { plain: true }), ...described };
   };
 
   const settings = z.toJSONSchema(settingsSchema, { io: "input" }) as JsonSchema;

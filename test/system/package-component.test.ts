@@ -56,16 +56,18 @@ describe("the provider of the component package", () => {
       primary: "orders.example.com",
       redirects: [{ from: "www.example.com", to: "orders.example.com" }],
     };
+    // On the wire, keys are sorted.
+    const plans = { agreed: "custom", partner: { perMinute: 500, perDay: 20_000 } };
     const config = {
       "guest:name": "orders",
-      "guest:settings": { plan: "pro", domains, throttle: { burst: 7 } },
+      "guest:settings": { plan: "pro", domains, throttle: { burst: 7 }, plans },
     };
     const program = await run({
       ...{ program: "test/infra/programs/guest.ts", stack: "staging", config, cloud: cloud() },
       dns,
     });
     const { construct } = await start();
-    const inputs = { ...settings, domains, throttle: { burst: 7 } };
+    const inputs = { ...settings, domains, throttle: { burst: 7 }, plans };
     const { registrations, urn, outputs } = await construct({ type: SERVICE, name: "orders", inputs });
 
     expect(urn).toBe("urn:pulumi:staging::store-orders::store-orders:infra:StoreOrders::orders");

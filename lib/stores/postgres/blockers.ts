@@ -67,16 +67,8 @@ interface Holder extends Blocker {
   readonly deadlockTimeoutMs: number;
 }
 
-function toHolder([
-  identity,
-  timeoutMs,
-  pid,
-  application,
-  user,
-  state,
-  since,
-  query,
-]: readonly unknown[]): Holder {
+function toHolder(row: readonly unknown[]): Holder {
+  const [identity, timeoutMs, pid, application, user, state, since, query] = row;
   const shown = `${query ?? ""}`.replaceAll(/\s+/g, " ").trim();
   const isCut = shown.length > MAX_QUERY_CHARACTERS;
   return {

@@ -11,7 +11,6 @@ export class DatabaseError extends Error {
   readonly isRolledBack: boolean;
   /** The function of the server that reported it. */
   readonly routine: unknown;
-
   /** The rows of the statements before the one that failed. */
   readonly rows: readonly Rows[];
 
@@ -31,12 +30,10 @@ export class DatabaseError extends Error {
 
 const FATAL_CODES = /^(08|57P|58|XX|53300|25P0[34])/;
 
-/** `undefined_table`, `undefined_column` and `invalid_schema_name`. */
-const MISSING = ["42P01", "42703", "3F000"];
-
 /** True if a table does not exist, or not in the form that this version knows. */
 export function isMissingTable(error: unknown): boolean {
-  return hasState(error, MISSING);
+  // `undefined_table`, `undefined_column` and `invalid_schema_name`.
+  return hasState(error, ["42P01", "42703", "3F000"]);
 }
 
 export function isForbidden(error: unknown): boolean {
@@ -155,9 +152,6 @@ const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
   "accounts, api_keys and outbox. Only the owner of the tables can switch the outbox on or off.";
 
-/** The classes of errors that a value causes which cannot be stored: data exceptions and violated constraints. */
-const CAUSED_BY_A_VALUE = /^2[23]/;
-
 /** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -165,13 +159,13 @@ export function toStoreError(error: unknown): unknown {
   if (error.routine === "check_enable_rls") return hiddenRows(error);
   if ((error.cause as { readonly constraint?: unknown }).constraint === "api_keys_hash")
     return keyOfAnother();
-  if (CAUSED_BY_A_VALUE.test(error.sqlState)) return error.cause;
+  // A value that cannot be stored: a data exception or a violated constraint.
+  if (/^2[23]/.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.
   const isPasswordMissing = error.sqlState === "" && /password must be a/.test(error.message);
   const correction = isPasswordMissing ? REJECTED : isTlsMistake(error) ? TLS : TO_CORRECT[error.sqlState];
   if (correction !== undefined)
     return new StoreUnavailableError(correction, { cause: error, retryable: false });
-  return new StoreUnavailableError(isForbidden(error) ? FORBIDDEN : "The database cannot be used.", {
-    cause: error,
-  });
+  const message = isForbidden(error) ? FORBIDDEN : "The database cannot be used.";
+  return new StoreUnavailableError(message, { cause: error });
 }

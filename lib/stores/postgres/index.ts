@@ -17,7 +17,7 @@ import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { Blocker } from "./blockers.ts";
-import type { PooledConnection, PostgresPool } from "./connection.ts";
+import type { PostgresPool } from "./connection.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import { type Database, migrateTables, openDatabase } from "./database.ts";
 import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
@@ -134,11 +134,7 @@ function openPool({
   connectionString: text,
   poolSize,
   schema: chosen,
-}: PostgresServer & { readonly schema?: string | undefined }): {
-  readonly pool: PostgresPool;
-  readonly schema: string;
-  close(): Promise<void>;
-} {
+}: PostgresServer & { readonly schema?: string | undefined }) {
   if ((pool === undefined) === (text === undefined))
     throw invalidInput("pool", "Give either a pool or a connectionString.");
   if (pool !== undefined) {
@@ -151,12 +147,12 @@ function openPool({
   const { connectionString, schema = chosen ?? DEFAULT_SCHEMA } = readConnectionString(text);
   if (chosen !== undefined && chosen !== schema)
     throw invalidInput("schema", "The connectionString names another schema. Give one of them.");
-  const size = poolSize === undefined ? DEFAULT_POOL_SIZE : poolSize;
-  validatePoolSize(size);
+  const max = poolSize === undefined ? DEFAULT_POOL_SIZE : poolSize;
+  validatePoolSize(max);
   let opening: Promise<OwnPool> | undefined;
   let opened: OwnPool | undefined;
   const open = async () => {
-    opening ??= createPool(connectionString, size);
+    opening ??= createPool(connectionString, max);
     opened = await opening;
     return opened;
   };
@@ -178,10 +174,7 @@ function openPool({
   };
 }
 
-interface OwnPool extends PostgresPool {
-  connect(): Promise<PooledConnection>;
-  end(): Promise<void>;
-}
+type OwnPool = PostgresPool & { end(): Promise<void> };
 
 async function createPool(connectionString: string, max: number): Promise<OwnPool> {
   // Loaded here, so that a program with another driver needs no pg.

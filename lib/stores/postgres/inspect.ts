@@ -29,21 +29,23 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       ...[schema, TABLES],
     );
     if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
-    return tables.flatMap(([table, isHidden, isReadable]) => {
+    const findings: Finding[] = [];
+    for (const [table, isHidden, isReadable] of tables) {
       const subject = `table ${table}`;
-      const secured: Finding = {
-        subject,
-        problem:
-          "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
-        repair: `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
-      };
-      const forbidden: Finding = {
-        subject,
-        problem: "This role may not read it.",
-        repair: `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
-      };
-      return [...(isTrue(isHidden) ? [secured] : []), ...(isTrue(isReadable) ? [] : [forbidden])];
-    });
+      if (isTrue(isHidden))
+        findings.push({
+          subject,
+          problem:
+            "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
+          repair: `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
+        });
+      if (!isTrue(isReadable))
+        findings.push({
+          ...{ subject, problem: "This role may not read it." },
+          repair: `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
+        });
+    }
+    return findings;
   }
 
   /** Keys and indexes without which wrong rows are not rejected. */
@@ -68,13 +70,13 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
         repair: `Add it ${AS_PRINTED}, once no row breaks it.`,
       };
     });
-    if (known.includes("hash")) return keys;
-    const index: Finding = {
-      subject: "table api_keys",
-      problem: "It has no valid unique index on hash, so two accounts can have the same key.",
-      repair: `Create it ${AS_PRINTED}, once no row breaks it.`,
-    };
-    return [...keys, index];
+    if (!known.includes("hash"))
+      keys.push({
+        subject: "table api_keys",
+        problem: "It has no valid unique index on hash, so two accounts can have the same key.",
+        repair: `Create it ${AS_PRINTED}, once no row breaks it.`,
+      });
+    return keys;
   }
 
   /** A trigger function or triggers that lose changes, or write them elsewhere. */

@@ -18,11 +18,7 @@ export function listPageStatement(schema: string, after?: bigint): Statement {
 
 export function toListPage(rows: Rows): ListPage<bigint> {
   const [count, last, json] = rows[0] ?? [];
-  return { json: `${json ?? ""}`, ...(Number(count) < PAGE_SIZE ? {} : { next: toBigInt(last) }) };
-}
-
-function toBigInt(value: unknown): bigint {
-  return BigInt(value as string);
+  return { json: `${json ?? ""}`, ...(Number(count) < PAGE_SIZE ? {} : { next: BigInt(last as string) }) };
 }
 
 export const pageReader =
@@ -55,10 +51,10 @@ export async function readRange(
     isRare: true,
   });
   const rows = found.flatMap(([, , id, state, record]) =>
-    id === null ? [] : [[toBigInt(id), `${state}`, `${record}`] as const],
+    id === null ? [] : [[BigInt(id as string), `${state}`, `${record}`] as const],
   );
   const end = found[0]?.[1] ?? null;
-  return { rows, end: end === null ? undefined : toBigInt(end) };
+  return { rows, end: end === null ? undefined : BigInt(end as string) };
 }
 
 /** Counts the orders by status. The server reads every order. */

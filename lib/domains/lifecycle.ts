@@ -78,18 +78,11 @@ export const DOMAIN_LIFECYCLE = {
     reverify: { error: "domain_removed" },
     remove: { to: "removed" },
   },
-} as const satisfies Record<string, Record<string, DomainMove | DomainConflict>>;
+} as const satisfies Record<string, Record<string, DomainRule<string, string>>>;
 
-interface DomainMove {
-  readonly to: string;
-  readonly attention?: AttentionReason;
-  /** The reason why the event is not allowed while the records are not verified. */
-  readonly unverified?: string;
-}
-
-interface DomainConflict {
-  readonly error: string;
-}
+type DomainRule<State = DomainState, Code = DomainTransitionErrorCode> =
+  | { readonly to: State; readonly attention?: AttentionReason; readonly unverified?: Code }
+  | { readonly error: Code };
 
 /** A state that a custom domain can be in. */
 export type DomainState = keyof typeof DOMAIN_LIFECYCLE;
@@ -112,7 +105,7 @@ export type AttentionReason = (typeof ATTENTION_REASONS)[number];
 /** The reason why an event was not allowed. */
 export type DomainTransitionErrorCode = Extract<
   { [S in DomainState]: (typeof DOMAIN_LIFECYCLE)[S][DomainEvent] }[DomainState],
-  DomainConflict
+  { readonly error: string }
 >["error"];
 
 /** The status of a custom domain. */
@@ -196,14 +189,6 @@ export function transitionDomain(
   if ("error" in rule || (rule.to === state && verifiedAt === domain.verifiedAt)) return { ok: true, domain };
   return { ok: true, domain: domainAt(enterState(domain, rule, verifiedAt, at), at) };
 }
-
-type DomainRule =
-  | {
-      readonly to: DomainState;
-      readonly attention?: AttentionReason;
-      readonly unverified?: DomainTransitionErrorCode;
-    }
-  | { readonly error: DomainTransitionErrorCode };
 
 /** The time of DNS verification, after an event. CAA records are evaluated only if the host's own records are right. */
 function verificationAfter({ verifiedAt }: TrackedDomain, event: DomainEvent, at: Instant) {

@@ -63,7 +63,8 @@ export function serializeDomains({ primary, aliases, redirects }: DomainMapping)
  * validated deployment and must stay small. Every other source is validated by one of the functions in parse.ts.
  */
 export function deserializeDomains(json: string): DomainMapping {
-  const { primary, ...hosts }: SerializedDomains = JSON.parse(json);
+  type Lists = Readonly<Record<"aliases" | "redirects", string>>;
+  const { primary, ...hosts }: Lists & { readonly primary?: string } = JSON.parse(json);
   const [aliases, redirects] = [hosts.aliases, hosts.redirects].map((text) =>
     text === "" ? [] : text.split(" "),
   );
@@ -72,10 +73,4 @@ export function deserializeDomains(json: string): DomainMapping {
     aliases,
     redirects: redirects?.map((from) => ({ from, to: primary, status: 301 })),
   } as unknown as DomainMapping;
-}
-
-interface SerializedDomains {
-  readonly primary?: string;
-  readonly aliases: string;
-  readonly redirects: string;
 }

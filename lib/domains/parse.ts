@@ -12,10 +12,7 @@ export type ParsedDomains =
 
 /** The project that a mapping is validated for. */
 export interface DomainContext {
-  /**
-   * The plan of the project: any custom host needs `pro` or above.
-   * @default "free"
-   */
+  /** The plan of the project: any custom host needs `pro` or above. @default "free" */
   readonly plan?: Plan;
   /** The platform's own host, if known: it cannot be a custom host. */
   readonly platformHost?: string;

@@ -53,7 +53,6 @@ export function hostTable(
   };
 }
 
-/** The route to what is known of a host. */
 export function routeTo(
   found: "serve" | `https://${string}` | undefined,
   host: string,

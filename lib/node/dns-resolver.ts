@@ -37,15 +37,9 @@ export interface DnsResolverOptions {
    * @default the system's resolvers
    */
   readonly servers?: readonly string[];
-  /**
-   * The time to wait for each attempt, in milliseconds.
-   * @default 2000
-   */
+  /** The time to wait for each attempt, in milliseconds. @default 2000 */
   readonly timeoutMs?: number;
-  /**
-   * The number of attempts per server.
-   * @default 2
-   */
+  /** The number of attempts per server. @default 2 */
   readonly maxAttempts?: number;
   /**
    * The port of the name servers of zones, which are queried for records that the resolvers may have cached.

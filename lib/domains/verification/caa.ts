@@ -88,24 +88,18 @@ type CaaVerdict =
   | { readonly ok: false; readonly code: CaaErrorCode };
 
 /**
- * Evaluates the relevant set of CAA records (RFC 8659, 4). `issue` governs plain names; `issuewild`, if present,
- * governs wildcards instead. A set with neither restricts nothing. A critical record with a tag that the authority does
- * not know forbids everything. An empty or malformed value names no issuer. `methods` are the validation methods of
+ * Evaluates the relevant set of CAA records (RFC 8659, 4) for a name that is no wildcard: `issue` governs it, and a set
+ * without it restricts nothing. A critical record with a tag that the authority does not know forbids everything. An empty or malformed value names no issuer. `methods` are the validation methods of
  * which one has to be permitted; without them, a limit to others permits.
  */
 export function evaluateCaa(
   records: readonly CaaRecord[],
   authority: CertificateAuthority,
-  {
-    wildcard = false,
-    methods,
-  }: { readonly wildcard?: boolean; readonly methods?: readonly string[] | undefined } = {},
+  { methods }: { readonly methods?: readonly string[] | undefined } = {},
 ): CaaVerdict {
-  const tagged = (tag: string) => records.filter((record) => record.tag.toLowerCase() === tag);
   if (records.some((record) => isForbidding(record, authority)))
     return { ok: false, code: "unknown_critical" };
-  const forWildcards = wildcard ? tagged("issuewild") : [];
-  const governing = forWildcards.length > 0 ? forWildcards : tagged("issue");
+  const governing = records.filter(({ tag }) => tag.toLowerCase() === "issue");
   if (governing.length === 0) return { ok: true, limits: [] };
   const permitting = governing
     .map(({ value }) => parseIssue(value))

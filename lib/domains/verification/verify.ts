@@ -201,10 +201,7 @@ export const MAX_CONCURRENT_HOSTS = 50;
 
 /** Options of `verifyHosts`. */
 export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone" | "validationRecord"> {
-  /**
-   * The number of hosts that are verified at the same time.
-   * @default MAX_CONCURRENT_HOSTS
-   */
+  /** The number of hosts that are verified at the same time. @default MAX_CONCURRENT_HOSTS */
   readonly concurrency?: number;
 }
 

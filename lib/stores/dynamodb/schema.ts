@@ -51,11 +51,7 @@ export type DynamodbTableNaming =
 
 type OptionalNames = Readonly<Record<keyof DynamodbTableNames, string | undefined>>;
 
-/**
- * The names of both tables.
- *
- * @throws {InvalidInputError} if a name is missing, or both are the same
- */
+/** The names of both tables. @throws {InvalidInputError} if a name is missing, or both are the same */
 export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): DynamodbTableNames {
   const nameOf = (table: keyof DynamodbTableNames) => {
     const name = tables[table] ?? (prefix && `${prefix}-${table}`);

@@ -123,13 +123,3 @@ test.each([
   const beside = [...limited, ...set("0 issue letsencrypt.org")];
   expect(evaluateCaa(beside, letsencrypt, { methods: MACHINE_METHODS })).toEqual({ ok: true, limits: [] });
 });
-
-test.each<[string, readonly CaaRecord[], boolean]>([
-  ["issuewild alone", set("0 issuewild amazon.com"), true],
-  ["issuewild instead of issue", set("0 issue letsencrypt.org", "0 issuewild amazon.com"), true],
-  ["issuewild, even if issue permits", set("0 issue amazon.com", "0 issuewild ;"), false],
-  ["issue if there is no issuewild", set("0 issue amazon.com"), true],
-  ["issue if there is no issuewild, which then may forbid", set("0 issue letsencrypt.org"), false],
-])("a wildcard is governed by %s", (_, records, ok) => {
-  expect(evaluateCaa(records, amazon, { wildcard: true }).ok).toBe(ok);
-});

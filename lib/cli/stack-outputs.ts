@@ -79,30 +79,25 @@ export async function readStackDomains(
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return {
-    hosts: byHost.map(({ host, role, record: { value }, validationRecord, ...output }) => ({
-      host,
-      role,
-      validationRecord: validationOf(validationRecord),
-      ...(value === undefined ? {} : { target: value }),
-      ...statusOf(output),
-    })),
+    hosts: byHost.map(({ host, role, record: { value }, validationRecord, ...output }) => {
+      // The status of the host, if the outputs have the reason for its state.
+      const stack = stackStatusSchema.strip().safeParse(output).data;
+      return {
+        ...{ host, role, validationRecord: validationOf(validationRecord) },
+        ...(value === undefined ? {} : { target: value }),
+        ...(stack === undefined ? {} : { stack }),
+      };
+    }),
     knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
   };
 }
 
 /** The validation record of a host's certificate, once its parts are known. */
-function validationOf({
-  name,
-  zone,
-  value,
-}: z.output<typeof hostOutput>["validationRecord"] = {}): HostToVerify["validationRecord"] {
+function validationOf(
+  record: z.output<typeof hostOutput>["validationRecord"],
+): HostToVerify["validationRecord"] {
+  const { name, zone, value } = record ?? {};
   return name && zone && value ? { name: normalizeName(`${name}.${zone}`), value } : undefined;
-}
-
-/** The status of a host, if the outputs have the reason for its state. */
-function statusOf(output: object): Pick<HostToVerify, "stack"> {
-  const { success, data } = stackStatusSchema.strip().safeParse(output);
-  return success ? { stack: data } : {};
 }
 
 async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Promise<unknown> {

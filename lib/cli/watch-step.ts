@@ -11,7 +11,7 @@ import {
   type TrackedDomain,
 } from "../domains/lifecycle.ts";
 import type { HostRole } from "../domains/mapping.ts";
-import { advanceDomain, type HostObservation, type WatchState } from "../domains/observation.ts";
+import { advanceDomain, type HostObservation } from "../domains/observation.ts";
 import { describeProgress, type ProgressStep } from "../domains/progress.ts";
 import {
   adviceFor,
@@ -24,7 +24,6 @@ import { withoutImplied } from "../domains/verification/report.ts";
 import type { HostReport } from "../domains/verification/verify.ts";
 
 export interface WatchStep {
-  readonly state: WatchState;
   readonly hosts: readonly WatchedHost[];
   /** The hosts with news, once for each status that they passed through. */
   readonly changes: readonly WatchedHost[];
@@ -43,35 +42,25 @@ export interface WatchedHost {
   readonly news: string;
 }
 
-interface WatchContext {
-  /** The hosts as they were printed last, so that only news is a change. @default none */
-  readonly shown?: readonly WatchedHost[];
-  /** @default "stack" */
-  readonly deployment?: Deployment | undefined;
-}
-
-/** Advances every host by its observation, and describes it. Pure. */
+/** Advances every host by its observation, and describes it. `earlier` are those of the last step. Pure. */
 export function advanceWatch(
-  earlier: WatchState,
+  earlier: readonly WatchedHost[],
   observations: readonly HostObservation[],
   at: Instant,
-  { shown = [], deployment = "stack" }: WatchContext = {},
+  deployment: Deployment = "stack",
 ): WatchStep {
-  const state = new Map<string, TrackedDomain>();
   const hosts: WatchedHost[] = [];
   const changes: WatchedHost[] = [];
   for (const observation of observations) {
-    const { host } = observation.verification;
-    const statuses = advanceDomain(earlier.get(host) ?? startDomain(observation, at), observation, at);
+    const before = earlier.find(({ host }) => host === observation.verification.host);
+    const statuses = advanceDomain(before?.domain ?? startDomain(observation, at), observation, at);
     const described = statuses.map((status) => describeHost(status, observation, deployment));
     const [last] = described.slice(-1);
-    const before = shown.find((each) => each.host === host);
-    state.set(host, statuses[statuses.length - 1] as TrackedDomain);
     if (last !== undefined) hosts.push(last);
     if (described.length > 1 || before?.news !== last?.news) changes.push(...described);
   }
   const settled = hosts.every(({ domain }) => domain.state === "live" || domain.state === "needs_attention");
-  return { state, hosts, changes, settled };
+  return { hosts, changes, settled };
 }
 
 /**

@@ -79,10 +79,10 @@ export async function watchThrough(
   const end = await runWatch({
     clock: () => now,
     observe: () => observeHosts(hosts, { resolver, probe }),
-    async show({ state, hosts: watched, changes }) {
+    async show({ hosts: watched, changes }) {
       states.push(watched.map(({ host, domain }) => `${host} ${domain.state}`));
       lines.push(...changes.map((change) => formatChange(change, now)));
-      last = state;
+      last = new Map(watched.map(({ host, domain }) => [host, domain]));
     },
     async sleep() {
       const next = later.shift();

@@ -25,8 +25,6 @@ export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly plan?: Plan;
   readonly target?: string;
   readonly stack?: string;
-  /** The port of the TLS connections, for tests. */
-  readonly tlsPort?: number;
 }
 
 /** `console`: a page to manage the store with, on this machine, until a signal stops it. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Clock } from "../../core/time.ts";
-import { type HostObservation, observeHosts, type WatchState } from "../../domains/observation.ts";
+import { type HostObservation, observeHosts } from "../../domains/observation.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
 import type { CommandContext } from "../context.ts";
 import type { StackDomains } from "../stack-outputs.ts";
@@ -60,18 +60,15 @@ export type WatchEnd = "live" | "needs_attention" | "stopped";
 
 /** Observes hosts until each is live or needs attention, or until it has to stop. */
 export async function runWatch(effects: WatchEffects): Promise<WatchEnd> {
-  let state: WatchState = new Map();
-  let shown: readonly WatchedHost[] = [];
+  let hosts: readonly WatchedHost[] = [];
   for (;;) {
     const observed = await Promise.race([effects.observe(), effects.stopped]);
     if (observed === "stopped") return observed;
-    const step = advanceWatch(state, observed, effects.clock(), { shown, deployment: effects.deployment });
-    state = step.state;
-    shown = step.hosts;
+    const step = advanceWatch(hosts, observed, effects.clock(), effects.deployment);
+    hosts = step.hosts;
     await effects.show(step);
-    if (step.settled) {
-      return step.hosts.every(({ domain }) => domain.state === "live") ? "live" : "needs_attention";
-    }
+    if (step.settled)
+      return hosts.every(({ domain }) => domain.state === "live") ? "live" : "needs_attention";
     if ((await Promise.race([effects.sleep(), effects.stopped])) === "stopped") return "stopped";
   }
 }

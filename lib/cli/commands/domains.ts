@@ -7,7 +7,6 @@ import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import type { CertificateProbe } from "../../domains/observation.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
-import type { DnsRecord } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
 import {
   AUTHORITIES,
@@ -56,7 +55,9 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .action(async (file: string, flags: RecordsFlags) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
       const hosts = assignZones(readHosts(file, flags.target), flags.zone);
-      const records = await findRecords(hosts, resolver);
+      const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
+        findRecord(resolver, { host, role }, target, { zone }),
+      );
       await printResults(
         context,
         COLUMNS,
@@ -194,12 +195,6 @@ interface RecordsFlags extends Pick<VerificationFlags, "resolver" | "zone"> {
 
 /** Without an answer the zone is a guess, which is better than a long wait. */
 const ZONE_LIMITS: DnsResolverOptions = { timeoutMs: 1000, maxAttempts: 1 };
-
-function findRecords(hosts: readonly TargetedHost[], resolver: DnsResolver): Promise<readonly DnsRecord[]> {
-  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
-    findRecord(resolver, { host, role }, target, { zone }),
-  );
-}
 
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
@@ -24,7 +24,6 @@ import { readDomainsFile } from "../config-files.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { explainFileError, systemErrorCode } from "../errors.ts";
-import { waitForFiles } from "../late-files.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
@@ -68,7 +67,7 @@ export function defineServe(command: Command, context: CommandContext): void {
       ].filter((path) => path !== undefined);
       // A person at a terminal sees at once that a name is mistyped.
       if (terminal.screen === undefined)
-        await waitForFiles(files, { warn, wait: context.wait, isStopped: () => signal !== undefined });
+        await waitForFiles(files, warn, context.wait, () => signal !== undefined);
       if (signal !== undefined)
         return log.write("info", `Stopped because of ${signal}, before it has served.`);
       const plans = await readPlans(storeFlags, env);
@@ -213,6 +212,32 @@ function addServeOptions(command: Command): Command {
     )
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
+}
+
+const MAX_WAIT_MS = 60_000;
+const LOOK_MS = 500;
+
+/**
+ * Waits at most a minute for files that do not exist yet, such as those on a file system that is mounted late. Whoever
+ * reads one that is still missing reports it: its name may be mistyped.
+ */
+async function waitForFiles(
+  paths: readonly string[],
+  warn: (message: string) => void,
+  wait: CommandContext["wait"],
+  isStopped: () => boolean,
+): Promise<void> {
+  const findMissing = () => paths.filter((path) => !existsSync(path));
+  let missing = findMissing();
+  if (missing.length === 0) return;
+  const [verb, pronoun] = missing.length === 1 ? ["does", "it"] : ["do", "them"];
+  warn(`${missing.join(" and ")} ${verb} not exist; waiting ${MAX_WAIT_MS / 1_000} seconds for ${pronoun}.`);
+  for (let waited = 0; waited < MAX_WAIT_MS && missing.length > 0 && !isStopped(); waited += LOOK_MS) {
+    await wait(LOOK_MS);
+    missing = findMissing();
+  }
+  // Whoever writes a file may not have finished.
+  if (missing.length === 0) await wait(LOOK_MS);
 }
 
 /** The path of the documentation that `docsPage()` serves, below the base path. */

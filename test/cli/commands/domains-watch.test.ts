@@ -241,7 +241,8 @@ test.each([
     advice: [],
   };
   const live = { ...addDomain(A, NOON), state: "live" } as const;
-  const { hosts, settled } = advanceWatch(new Map([[A, live]]), [{ verification }], NOON + MINUTE);
+  const earlier = { host: A, role: "primary", domain: live, steps: [], todo: [], news: "" } as const;
+  const { hosts, settled } = advanceWatch([earlier], [{ verification }], NOON + MINUTE);
   expect(settled).toBe(true);
   expect(hosts[0]?.domain.state).toBe("live");
   expect(hosts[0]?.todo).toEqual(todo === undefined ? [] : [expect.stringMatching(todo)]);

@@ -23,13 +23,6 @@ export interface ImportedKeys {
 /** Returns the account of a key, of which `hash` is the SHA-256 in hexadecimal; `undefined` if it is not valid. */
 export type FindAccount = (hash: string, key: string) => string | undefined | Promise<string | undefined>;
 
-/** Finds the accounts of keys that this package has not issued. */
-interface KeyOwners {
-  /** `undefined` if the key is not valid, or may not be looked up: `takeLookup` is asked about a key of an unknown caller. */
-  find(key: string, at: Instant, takeLookup: () => boolean): Promise<ParsedKey | undefined>;
-  forget(hash: string): void;
-}
-
 /** The largest number of keys whose accounts are kept in memory. */
 const MAX_OWNERS = 10_000;
 
@@ -43,7 +36,7 @@ const OWN_BEGINNING = /^so_(?:test|live)_/;
  * Creates the search over the keys that a store has imported, or over those of the embedder's own function, which is
  * called for each request. The account of an imported key is read once.
  */
-export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: FindAccount): KeyOwners {
+export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: FindAccount) {
   /** The accounts of valid keys by hash, in the order in which they were found. */
   const owners = new Map<string, string>();
   let someImported = false;
@@ -65,7 +58,8 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
   }
 
   return {
-    async find(key, at, takeLookup) {
+    /** `undefined` if the key is not valid, or may not be looked up: `takeLookup` is asked about a key of an unknown caller. */
+    async find(key: string, at: Instant, takeLookup: () => boolean): Promise<ParsedKey | undefined> {
       const source = accountOf ?? (isNoneImported(at) ? undefined : imported);
       if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
       const hash = await digestKey(key);
@@ -82,7 +76,7 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
       return { accountId, hash };
     },
 
-    forget: (hash) => void owners.delete(hash),
+    forget: (hash: string) => void owners.delete(hash),
   };
 }
 

@@ -36,11 +36,6 @@ const TTL_MS = 1_000;
 /** The number of keys whose rejections are cached. For any further key, the store is queried each time. */
 const MAX_KEYS = 10_000;
 
-/** The rejections from memory that may be unreported: a fifth of the ban threshold. */
-function maxUnreported({ maxRejections }: BanPolicy): number {
-  return Math.ceil(maxRejections / 5);
-}
-
 /** The time for which a rejection stays unreported. With the call itself, that is within a second. */
 const REPORT_AFTER_MS = 900;
 
@@ -147,8 +142,11 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection, failed } = entry;
     if (!isFresh(entry, at) || failed.length > 0) return undefined;
-    if (entry.unreported >= maxUnreported(policy) || reachesBan(entry, policy)) return undefined;
-    if (rejection.code === "rate_limit_exceeded") {
+    const isBanned = rejection.code === "api_key_banned";
+    // At most a fifth of the ban's threshold is unreported, and none that could complete it.
+    if (entry.unreported >= Math.ceil(policy.maxRejections / 5)) return undefined;
+    if (!isBanned && entry.counted + entry.unreported + 1 > policy.maxRejections) return undefined;
+    if (!isBanned) {
       entry.unreported += 1;
       entry.lastRejectedAt = at;
       entry.policy = policy;
@@ -313,8 +311,4 @@ function isFresh(entry: RejectedKey, at: Instant): boolean {
 /** Rejections during a ban are not counted, so the minute does not matter. */
 function isSameMinute({ rejection }: RejectedKey, at: Instant): boolean {
   return rejection.code === "api_key_banned" || at < rejection.rejections.windowStart + MINUTE_MS;
-}
-
-function reachesBan({ rejection, counted, unreported }: RejectedKey, { maxRejections }: BanPolicy): boolean {
-  return rejection.code !== "api_key_banned" && counted + unreported + 1 > maxRejections;
 }

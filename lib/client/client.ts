@@ -114,7 +114,8 @@ export function createClient(options: ClientOptions): Client {
     const { signal, deadline, release } = startCall(callOptions.signal);
     try {
       const url = `${pagesUrl}?${search}`;
-      const sent = await send({ ...LIST, read: readPageText, url, signal, deadline });
+      const read = (response: Response, within: AbortSignal) => readText(response, MAX_PAGE_BYTES, within);
+      const sent = await send({ ...LIST, read, url, signal, deadline });
       if (!sent.ok) throw sent.error;
       return parsePage(sent.value);
     } finally {
@@ -185,10 +186,6 @@ const LIST = {
 
 /** Far above the size of any page. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-
-function readPageText(response: Response, signal: AbortSignal): Promise<string> {
-  return readText(response, MAX_PAGE_BYTES, signal);
-}
 
 /** A response with any other status, such as 200 or 202, was sent by a proxy. */
 const CANCEL = {

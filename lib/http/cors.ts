@@ -3,12 +3,7 @@ import { allowedMethods, type Operation } from "./operations.ts";
 import type { Reply, RequestHead } from "./response.ts";
 
 /** Cross-origin requests from the web pages of configured origins. See lib/http/README.md#cross-origin-requests. */
-export interface Cors {
-  /** The reply to a preflight from a configured origin. `undefined` for any other request. */
-  preflight(request: RequestHead): Reply | undefined;
-  /** Adds the headers that let a page of a configured origin read the response. */
-  addHeaders(headers: Record<string, string>, request: RequestHead): void;
-}
+export type Cors = ReturnType<typeof createCors>;
 
 /** A list of header names (RFC 9110, section 5.6.1). */
 const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9a-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9a-z-]+)*$/i;
@@ -21,7 +16,7 @@ export function createCors(
   origins: readonly string[],
   operations: readonly Operation[],
   keyHeaders: readonly string[] = [],
-): Cors {
+) {
   const issues = origins.flatMap((origin, index) => {
     const message = findOriginProblem(origin);
     return message === undefined ? [] : [{ path: `corsOrigins[${index}]`, message }];
@@ -35,7 +30,8 @@ export function createCors(
   };
 
   return {
-    preflight({ method, headers }) {
+    /** The reply to a preflight from a configured origin. `undefined` for any other request. */
+    preflight({ method, headers }: RequestHead): Reply | undefined {
       if (method !== "OPTIONS" || headers.get("access-control-request-method") === null) return undefined;
       if (!allowed.has(headers.get("origin") ?? "")) return undefined;
       // Tracers and frameworks add headers of their own, which a trusted page may send.
@@ -46,7 +42,8 @@ export function createCors(
       return { status: 204, headers: { ...fixed, "access-control-allow-headers": names } };
     },
 
-    addHeaders(headers, request) {
+    /** Adds the headers that let a page of a configured origin read the response. */
+    addHeaders(headers: Record<string, string>, request: RequestHead): void {
       const { vary } = headers;
       // The response to a page of another origin differs, so a cache must not reuse this one for it.
       headers["vary"] = vary === undefined ? "origin" : `${vary}, origin`;

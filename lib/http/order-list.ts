@@ -2,16 +2,10 @@ import { nextTurn } from "../core/time.ts";
 import type { OrderPage } from "../orders/order-store.ts";
 import type { StreamEnd, TextReader } from "./response.ts";
 
-/** The list of all orders as a response body: a string if there is only one page, otherwise a stream. */
-export interface OrderList {
-  readonly body: string | TextReader;
-  /** Resolves when nothing more will be sent. */
-  readonly ended: Promise<StreamEnd>;
-}
-
 /**
- * Writes pages of records as one JSON array, read on demand. Resolves when the first page with records has been read,
- * so that a failure until then can be an error response. A later one leaves the array open. See lib/stores/README.md#the-list.
+ * Writes pages of records as one JSON array: a string if there is only one page, otherwise a stream, read on demand.
+ * Resolves when the first page with records has been read, so that a failure until then can be an error response. A later
+ * one leaves the array open. `ended` resolves when nothing more will be sent. See lib/stores/README.md#the-list.
  */
 export async function orderList({
   first: { json, last },
@@ -19,7 +13,7 @@ export async function orderList({
 }: {
   readonly first: OrderPage;
   readonly rest: AsyncIterable<OrderPage>;
-}): Promise<OrderList> {
+}): Promise<{ readonly body: string | TextReader; readonly ended: Promise<StreamEnd> }> {
   const pages = rest[Symbol.asyncIterator]();
   const first = json !== "" || last ? readPage({ json, last }) : await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();

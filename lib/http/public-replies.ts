@@ -98,8 +98,8 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   return ({ request, context, target }: ParsedRequest, isHealthCheck: boolean) => {
     if (takesTime && isHealthCheck) return MISDIRECTED;
     const router = notPromise(hosts(), "hosts()");
-    const host = hostOf(request, context);
     const { address = "" } = context;
+    const host = context.host ?? request.headers.get("host") ?? splitTarget(request.url).authority;
     const name = bareHost(host ?? "");
     const isKnown = served.has(name);
     if (takesTime && !isKnown) {
@@ -160,10 +160,6 @@ async function readDocument(
 ): Promise<RequestResult | undefined> {
   const reply = await settleWithin(MAX_STORE_CALL_MS, document, "documents()");
   return (reply ?? undefined) === undefined ? undefined : { reply: readReply(reply, "documents()") };
-}
-
-function hostOf({ headers, url }: RequestHead, { host }: RequestContext): string | undefined {
-  return host ?? headers.get("host") ?? splitTarget(url).authority;
 }
 
 /** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import { type OrderList, orderList } from "../../lib/http/order-list.ts";
+import { orderList } from "../../lib/http/order-list.ts";
 import { discardBody, toWebBody } from "../../lib/http/response.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
@@ -25,6 +25,8 @@ function pagesOf(count: number, failAt = Infinity) {
 }
 
 /** The list of pages, of which the first is read with the admission and the others follow. */
+type OrderList = Awaited<ReturnType<typeof orderList>>;
+
 async function listOf(all: AsyncIterable<OrderPage>): Promise<OrderList> {
   const orders = { list: () => all, apply: () => Promise.reject(new Error("not called")) };
   const outcome = await performStoreOperation(orders, { type: "list" }, 0);

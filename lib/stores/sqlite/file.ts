@@ -44,32 +44,13 @@ export function restrictAccess(path: string): void {
   }
 }
 
-/**
- * Compares what is at a path with the files that a connection has open. SQLite does not check: it keeps writing to
- * files that were deleted or replaced, and everything written there is lost with the process.
- */
-export interface DatabaseFile {
-  /** Throws if the path no longer leads to the open files. */
-  check(): void;
-  /**
-   * True if no file can have been added, removed or renamed beside the open ones since the last `check`, which takes a
-   * fraction of its time. A file system that is mounted over a file goes unnoticed.
-   */
-  isFolderUnchanged(): boolean;
-  /**
-   * Throws if the path must not be opened again: the file is missing, or it is another database beside the log of this
-   * one, which SQLite would write into the new database.
-   */
-  assertReopenable(): void;
-  /**
-   * Call it after closing the connection. Throws if another process still has a deleted log open: the last process that
-   * closes the log saves its content, so a new log must not be created before.
-   */
-  assertLogReleased(): void;
-}
+export type DatabaseFile = ReturnType<typeof databaseFile>;
 
-/** Records the files that are at the path now. `:memory:` has none. */
-export function databaseFile(path: string): DatabaseFile {
+/**
+ * Records the files that are at the path now, to compare them later with what is there. SQLite does not: it keeps writing to
+ * files that were deleted or replaced, and everything written there is lost with the process. `:memory:` has none.
+ */
+export function databaseFile(path: string) {
   if (path === ":memory:") return NO_FILE;
   // SQLite keeps the log files beside the file that a symbolic link leads to.
   const target = realpathSync.native(path);
@@ -83,20 +64,33 @@ export function databaseFile(path: string): DatabaseFile {
   let checked: string | undefined;
 
   return {
-    check() {
+    /** Throws if the path no longer leads to the open files. */
+    check(): void {
       checked = settledStateOf(folders);
       if (identityOf(path) !== file) throw moved(`${path} was moved or replaced while it was open.`);
       if (identityOf(logPath) !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
     },
-    isFolderUnchanged: () => checked !== undefined && checked === settledStateOf(folders),
-    assertReopenable() {
+    /**
+     * True if no file can have been added, removed or renamed beside the open ones since the last `check`, which takes a
+     * fraction of its time. A file system that is mounted over a file goes unnoticed.
+     */
+    isFolderUnchanged: (): boolean => checked !== undefined && checked === settledStateOf(folders),
+    /**
+     * Throws if the path must not be opened again: the file is missing, or it is another database beside the log of this
+     * one, which SQLite would write into the new database.
+     */
+    assertReopenable(): void {
       const found = identityOf(path);
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
       if (found !== file && (identityOf(logPath) === log || identityOf(shmPath) === shm)) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
-    assertLogReleased() {
+    /**
+     * Call it after closing the connection. Throws if another process still has a deleted log open: the last process that
+     * closes the log saves its content, so a new log must not be created before.
+     */
+    assertLogReleased(): void {
       if (identityOf(logPath) === undefined && identityOf(shmPath) === shm) {
         throw moved(
           `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
@@ -106,7 +100,7 @@ export function databaseFile(path: string): DatabaseFile {
   };
 }
 
-const NO_FILE: DatabaseFile = {
+const NO_FILE = {
   check() {},
   isFolderUnchanged: () => true,
   assertReopenable() {},

@@ -28,50 +28,32 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
   return next();
 };
 
-/** The parts of a request that tell which page sent it. */
-interface RequestOrigin {
-  readonly method: string;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  /** `Sec-Fetch-Site`: the relation to the page that sent the request. Browsers do not let a page choose it. */
-  readonly fetchSite: string | undefined;
-}
-
 /**
- * Decides whether a request may come from the console's own page. Any page may link to the entry, which contains nothing.
+ * Rejects every request that may not come from the console's own page. Any page may link to the entry, which contains
+ * nothing.
  */
-function checkRequest(
-  { method, host, origin, fetchSite }: RequestOrigin,
-  isEntry: boolean,
-): keyof typeof PROBLEMS | undefined {
-  // A DNS name that points at 127.0.0.1 would let the page of that name read the console. The port can be another one than
-  // ours: SSH forwards it from another machine. No page chooses it, since browsers send the one that they connect to.
-  if (host === undefined || !/^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(host)) return "wrong_host";
-  const isOwnPage = fetchSite === undefined || fetchSite === "same-origin";
-  if (method === "POST") return origin === `http://${host}` && isOwnPage ? undefined : "wrong_origin";
-  if (method !== "GET" && method !== "HEAD") return "wrong_method";
-  // `none`: typed, or opened from outside the browser.
-  return isOwnPage || fetchSite === "none" || isEntry ? undefined : "wrong_origin";
-}
-
-/** The reasons why a request is not served. */
-const PROBLEMS = {
-  wrong_host: "The console is served only as 127.0.0.1 or localhost.",
-  wrong_origin: "The console answers only requests of its own pages.",
-  wrong_method: "The console knows only GET, HEAD and POST.",
-} as const;
-
-/** Rejects every request that `checkRequest` does. */
 export function ownPagesOnly({ basePath }: Session): MiddlewareHandler {
+  const reject = (c: Context, reason: string, status: 403 | 405 = 403) =>
+    c.html(plainPage("Not allowed", html`<p>${reason}</p>`), status);
   return async (c, next) => {
-    const header = (name: string) => c.req.header(name);
+    const { method, path, url } = c.req;
+    const host = c.req.header("host") ?? "";
+    // A DNS name that points at 127.0.0.1 would let the page of that name read the console. The port can be another one than
+    // ours: SSH forwards it from another machine. No page chooses it, since browsers send the one that they connect to.
+    const isLoopback = /^(?:127\.0\.0\.1|localhost)(?::\d{1,5})?$/.test(host);
     // A request line may name another host than the header.
-    const host = new URL(c.req.url).host === header("host") ? header("host") : undefined;
-    const origin = { host, origin: header("origin"), fetchSite: header("sec-fetch-site") };
-    const problem = checkRequest({ method: c.req.method, ...origin }, c.req.path === `${basePath}/start`);
-    if (problem === undefined) return next();
-    const page = plainPage("Not allowed", html`<p>${PROBLEMS[problem]}</p>`);
-    return c.html(page, problem === "wrong_method" ? 405 : 403);
+    if (!isLoopback || new URL(url).host !== host)
+      return reject(c, "The console is served only as 127.0.0.1 or localhost.");
+    if (!["GET", "HEAD", "POST"].includes(method))
+      return reject(c, "The console knows only GET, HEAD and POST.", 405);
+    // The relation to the page that sent the request. Browsers do not let a page choose it.
+    const site = c.req.header("sec-fetch-site") ?? "same-origin";
+    const isOwn =
+      method === "POST"
+        ? site === "same-origin" && c.req.header("origin") === `http://${host}`
+        : // `none`: typed, or opened from outside the browser.
+          site === "same-origin" || site === "none" || path === `${basePath}/start`;
+    return isOwn ? next() : reject(c, "The console answers only requests of its own pages.");
   };
 }
 

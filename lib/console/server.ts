@@ -95,9 +95,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
 }
 
-const SCRIPT = readFileSync(new URL("./assets/console.js", import.meta.url), "utf8");
-const STYLE = readFileSync(new URL("./assets/console.css", import.meta.url), "utf8");
-/** Merges a new page into the one that is shown. */
+/** Merges a new page into the one that is shown. The build puts the content of each file into the place of its call. */
 const IDIOMORPH = readFileSync(
   new URL("../../node_modules/idiomorph/dist/idiomorph.min.js", import.meta.url),
   "utf8",
@@ -105,8 +103,8 @@ const IDIOMORPH = readFileSync(
 
 /** The type and content of the files that every page loads, by their paths. */
 const ASSETS: Readonly<Record<string, readonly [type: string, content: string]>> = {
-  "/console.css": ["text/css", STYLE],
-  "/console.js": ["text/javascript", SCRIPT],
+  "/console.css": ["text/css", readFileSync(new URL("./assets/console.css", import.meta.url), "utf8")],
+  "/console.js": ["text/javascript", readFileSync(new URL("./assets/console.js", import.meta.url), "utf8")],
   "/idiomorph.js": ["text/javascript", IDIOMORPH],
 };
 

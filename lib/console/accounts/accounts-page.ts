@@ -20,12 +20,6 @@ import {
 } from "../page.ts";
 import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
 
-/**
- * The accounts after which the pages of the list begin, from the second page to the one that is shown. The earlier ones are
- * for going back, because stores list forwards only. Empty for the first page.
- */
-type PageStarts = readonly string[];
-
 /** With the longest keys, the address is 1.6 KB. Who goes further back than that begins with the first page. */
 const MAX_STARTS = 50;
 
@@ -42,7 +36,11 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
 /** One page of the list. */
 export interface AccountList {
   readonly show: Filter;
-  readonly starts: PageStarts;
+  /**
+   * The accounts after which the pages begin, from the second page to the one that is shown. The earlier ones are for going
+   * back, because stores list forwards only. Empty for the first page.
+   */
+  readonly starts: readonly string[];
 }
 
 /** Reads a query string that `formatList` wrote. Anything else is the first page of all accounts. */

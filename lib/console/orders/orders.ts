@@ -1,12 +1,14 @@
-import { invalidInput } from "../../core/errors.ts";
+import type { HttpBindings } from "@hono/node-server";
+import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { ERRORS } from "../../http/errors.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import { explainTransitionError } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
+import { type DamagedOrder, eachOrder } from "../../orders/order-query.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
+import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
 import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, Section, View } from "../page.ts";
-import { sendExport } from "./export.ts";
 import { OrderCounter } from "./order-counts.ts";
 import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
@@ -46,12 +48,14 @@ function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void
   });
 
   app.post("/orders/count", async (c) => {
-    await counter.count();
-    const { failure, isRunning } = counter;
-    const message = failure ?? (isRunning ? "The count has started." : "Every order has been counted.");
-    const notice: Notice = { kind: failure === undefined ? "success" : "failure", message };
-    const result = { form: "count", notice, errors: {}, values: {} };
-    return sendOrdersPage(c, context, listOf(c.get("view")), result);
+    const view = c.get("view");
+    const count = async (): Promise<Notice> => {
+      await counter.count();
+      if (counter.failure !== undefined) return { kind: "failure", message: counter.failure };
+      const message = counter.isRunning ? "The count has started." : "Every order has been counted.";
+      return { kind: "success", message };
+    };
+    return sendOrdersPage(c, context, listOf(view), await submit("count", view, count));
   });
 
   for (const event of EVENTS) {
@@ -83,4 +87,39 @@ async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint):
   const reason =
     result.code === "order_not_found" ? ERRORS.order_not_found.message : explainTransitionError(result);
   return { kind: "failure", message: `${id}: ${reason}` };
+}
+
+/**
+ * Sends orders as newline-delimited JSON, in the order of the table. A page of the store is read when the browser has
+ * taken the one before. A store that fails before the first one is an error, and later the download fails.
+ */
+async function sendExport(
+  c: ConsoleRequest,
+  { store, explain, log }: ConsoleDependencies,
+  { status, sort }: OrderTable,
+): Promise<Response> {
+  let damaged: DamagedOrder[] = [];
+  const query = { status, order: sort === "lowest" ? "asc" : "desc" } as const;
+  const pages = eachOrder(store.orders, query, (order) => void damaged.push(order));
+  let page = await pages.next();
+
+  /** Yields lines. One for an order that cannot be read says so, and an import rejects it: nothing is lost in silence. */
+  async function* lines() {
+    try {
+      for (; page.done !== true; page = await pages.next()) yield linesOf(page.value.map(toLine));
+      yield linesOf([]);
+    } catch (error) {
+      log(`error: An export is incomplete. ${errorMessage(explain(error))}`);
+      (c.env as HttpBindings).incoming.socket.destroy();
+    }
+  }
+  function linesOf(readable: readonly string[]): string {
+    const others = damaged.map(({ id, problem }) => `{"id":${id},"problem":${JSON.stringify(problem)}}`);
+    damaged = [];
+    return [...readable, ...others, ""].join("\n");
+  }
+
+  c.header("content-type", "application/x-ndjson");
+  c.header("content-disposition", `attachment; filename="${status ?? "all"}-orders.ndjson"`);
+  return c.body(ReadableStream.from(lines()).pipeThrough(new TextEncoderStream()));
 }

@@ -7,7 +7,7 @@ import type { Clock, Instant } from "../core/time.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
-import type { DomainsContext } from "./domains/host-source.ts";
+import type { DomainsContext } from "./domains/hosts.ts";
 
 export interface ConsoleDependencies {
   readonly store: Store;
@@ -28,15 +28,6 @@ export interface ConsoleDependencies {
   readonly domains?: DomainsContext | undefined;
 }
 
-/** A part of the console with a place in its navigation. */
-export interface Section {
-  /** The first segment of its paths. */
-  readonly path: string;
-  readonly title: string;
-  /** Adds the pages, with paths below the console's own. */
-  add(app: ConsoleApp, dependencies: ConsoleDependencies): void;
-}
-
 /** Escaped HTML, from the template `html`. */
 export type Html = ReturnType<typeof html>;
 
@@ -45,7 +36,8 @@ export interface View {
   readonly basePath: string;
   readonly formToken: string;
   readonly storeName: string;
-  readonly sections: readonly Pick<Section, "path" | "title">[];
+  /** The navigation. `path` is the first segment of the paths of a section. */
+  readonly sections: readonly { readonly path: string; readonly title: string }[];
   /** The fields of a change. */
   readonly fields: Readonly<Record<string, string>>;
   /** The query of the list from which this page was opened; empty for all of it. */

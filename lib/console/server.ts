@@ -14,15 +14,19 @@ import { Hono } from "hono";
 import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { limitConnections, ownPagesOnly, Session, securityHeaders, smallFormsOnly } from "./access.ts";
-import { accountsSection } from "./accounts/accounts.ts";
-import { domainsSection, openDomains } from "./domains/domains.ts";
-import type { DomainsOptions } from "./domains/host-source.ts";
-import { ordersSection } from "./orders/orders.ts";
-import { type ConsoleApp, type ConsoleDependencies, type Html, plainPage, type Section } from "./page.ts";
+import { addAccountPages } from "./accounts/accounts.ts";
+import { addDomainPages } from "./domains/domains.ts";
+import { type DomainsOptions, openDomains } from "./domains/hosts.ts";
+import { addOrderPages } from "./orders/orders.ts";
+import { type ConsoleApp, type ConsoleDependencies, plainPage } from "./page.ts";
 import { addSearch } from "./search.ts";
 
 /** The navigation, in its order. */
-const SECTIONS: readonly Section[] = [accountsSection, ordersSection, domainsSection];
+const SECTIONS = [
+  { path: "accounts", title: "Accounts", add: addAccountPages },
+  { path: "orders", title: "Orders", add: addOrderPages },
+  { path: "domains", title: "Domains", add: addDomainPages },
+] as const;
 
 /** The only address that the console listens on: nobody else can reach it. */
 export const LOOPBACK = "127.0.0.1";
@@ -60,12 +64,15 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { basePath } = session;
 
   app.use(securityHeaders, ownPagesOnly(session), smallFormsOnly);
-  app.get(`${basePath}/start`, (c) => c.html(entryPage(basePath)));
+  // The page that the link opens. Its script sends the token, which is behind the `#` and so in no request's address.
+  const entry = html`<div id="entry" data-action="${basePath}/session" data-next="${basePath}/"><p>One moment.</p></div>
+    <noscript><p>The console needs JavaScript.</p></noscript>`;
+  app.get(`${basePath}/start`, (c) => c.html(plainPage("Opening the console", entry)));
   for (const [path, [type, content]] of Object.entries(ASSETS))
     app.get(path, (c) => c.body(content, 200, { "content-type": `${type}; charset=utf-8` }));
   app.post(`${basePath}/session`, session.start);
   app.use(session.membersOnly({ storeName, sections: SECTIONS }, keepConnection));
-  app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0]?.path}`));
+  app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0].path}`));
   const pages: ConsoleApp = app.basePath(basePath);
   const domains = options.domains && openDomains(options.domains, options.clock);
   for (const section of SECTIONS) section.add(pages, { ...options, domains });
@@ -107,14 +114,3 @@ const ASSETS: Readonly<Record<string, readonly [type: string, content: string]>>
   "/console.js": ["text/javascript", readFileSync(new URL("./assets/console.js", import.meta.url), "utf8")],
   "/idiomorph.js": ["text/javascript", IDIOMORPH],
 };
-
-/** The page that the link opens. Its script sends the token, which is behind the `#` and so in no request's address. */
-function entryPage(basePath: string): Html {
-  return plainPage(
-    "Opening the console",
-    html`<div id="entry" data-action="${basePath}/session" data-next="${basePath}/">
-      <p>One moment.</p>
-    </div>
-    <noscript><p>The console needs JavaScript.</p></noscript>`,
-  );
-}

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { onTestFinished } from "vitest";
-import type { DomainsOptions } from "../../lib/console/domains/host-source.ts";
+import type { DomainsOptions } from "../../lib/console/domains/hosts.ts";
 import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";

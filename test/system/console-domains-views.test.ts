@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { DomainsOptions } from "../../lib/console/domains/host-source.ts";
+import type { DomainsOptions } from "../../lib/console/domains/hosts.ts";
 import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
 import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { DomainsOptions } from "../../console/domains/host-source.ts";
+import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";

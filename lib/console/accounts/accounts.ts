@@ -13,26 +13,17 @@ import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { submit } from "../form.ts";
-import {
-  type ConsoleApp,
-  type ConsoleDependencies,
-  type Html,
-  type Notice,
-  pathOf,
-  type Section,
-} from "../page.ts";
+import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
 import { readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
-
-/** The section about accounts: usage, bans, plans and keys. */
-export const accountsSection: Section = { path: "accounts", title: "Accounts", add: addAccountPages };
 
 /** The fields of the forms, by the names that the operations use. */
 const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "overlap" };
 
 type Fields = Readonly<Record<string, string>>;
 
-function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
+/** Adds the section about accounts: usage, bans, plans and keys. */
+export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
   const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
   const accountsOf = (keysFor: Environment) =>

@@ -12,7 +12,7 @@ import { parseCustomHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
 import { parseDomainsFile } from "../../domains/parse.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import type { FileSource, HostSource, HostsProblem, HostsSnapshot } from "./host-source.ts";
+import type { FileSource, HostSource, HostsProblem, HostsSnapshot } from "./hosts.ts";
 
 /** A change of the mapping. Hosts are in normal form, except one that is added. */
 export type DomainChange =

@@ -15,14 +15,7 @@ import {
   table,
   type View,
 } from "../page.ts";
-import {
-  type DomainsContext,
-  type HostsProblem,
-  type KnownHosts,
-  primaryOf,
-  ROLE_FIELD,
-  ROLE_NAMES,
-} from "./host-source.ts";
+import { type DomainsContext, type HostsProblem, type KnownHosts, primaryOf } from "./hosts.ts";
 import { stackAddition } from "./stack.ts";
 import { hostState } from "./verification.ts";
 
@@ -52,32 +45,40 @@ function addPanel(
   result?: FormResult,
 ): Html {
   const isFirst = primaryOf(snapshot) === undefined;
-  const [form, button, text] = isFile
-    ? [
-        "add",
-        "Add domain",
-        "The first domain becomes the primary. Until then only the platform's own host is served.",
-      ]
-    : [
-        "stack",
-        "Show lines",
-        "The stack file decides which domains there are. This shows what to write into it.",
-      ];
+  const form = isFile ? "add" : "stack";
+  const hint = isFile
+    ? "The first domain becomes the primary. Until then only the platform's own host is served."
+    : "The stack file decides which domains there are. This shows what to write into it.";
   // A host of the file becomes the primary on its own page, after it was verified.
   const options = ROLE_FIELD.options.filter(([role]) => role !== "primary" || !isFile);
   const { host, role = "" } = c.req.query();
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
     ${fieldOf(form, { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
     ${isFirst ? html`<input type="hidden" name="role" value="primary">` : fieldOf(form, { ...ROLE_FIELD, options }, result)}
-    <div><button class="main">${button}</button></div>`;
+    <div><button class="main">${isFile ? "Add domain" : "Show lines"}</button></div>`;
   return panel(
     "add",
     "Add domain",
-    html`${isFile && !isFirst ? "" : html`<p class="quiet">${text}</p>`}
+    html`${isFile && !isFirst ? "" : html`<p class="quiet">${hint}</p>`}
       ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
       ${isFile || host === undefined ? "" : stackAddition(snapshot.hosts, host, readRole(role))}`,
   );
 }
+
+/** The role of a host in words. */
+export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): string {
+  return { primary: "Primary", alias: "Alias", redirect: `Redirect to ${primaryOf(snapshot)} (301)` }[role];
+}
+
+/** The field for the role of a host, with what each role means. */
+export const ROLE_FIELD = {
+  ...{ name: "role", label: "What it does" },
+  options: [
+    ["alias", "Serves the same as the primary"],
+    ["redirect", "Redirects to the primary (301)"],
+    ["primary", "Becomes the primary; the present one becomes an alias"],
+  ],
+} as const;
 
 /** The role that a form or an address names. */
 export function readRole(text: string | undefined): HostRole {
@@ -106,15 +107,13 @@ const MAX_ROWS = 200;
 function hostTable(view: View, { source, progress }: DomainsContext, snapshot: KnownHosts): Html {
   const { hosts } = snapshot;
   const more = hosts.length - MAX_ROWS;
-  const primary = primaryOf(snapshot);
   const isStack = source.kind === "stack";
   const rows = hosts.slice(0, MAX_ROWS).map((host) => {
-    const { host: name, role, stack } = host;
-    const redirect = html`<div>Redirect <span class="quiet small">301 to ${primary}</span></div>`;
+    const { host: name, stack } = host;
     const advice = html`<div class="small">${stack?.reason ?? ""} <span class="quiet">${stack?.next.join(" ") ?? ""}</span></div>`;
     const cells = [
       itemLink(view, "domains", name),
-      role === "redirect" ? redirect : ROLE_NAMES[role],
+      describeRole(host, snapshot),
       hostState(host, progress.of(name)),
       ...(isStack ? [advice] : []),
       source.kind === "file" ? removeDialog(view, host, snapshot) : "",
@@ -149,7 +148,7 @@ export function problemsPanel(name: string, problems: readonly HostsProblem[]): 
 }
 
 function problemLine({ line, column, path, message }: HostsProblem): Html {
-  return html`<li>
+  return html`<li class="reason">
     ${line === undefined ? "" : html`<strong class="number">Line ${line}, column ${column}</strong>`}
     ${path === "" ? "" : html`<code>${path}</code>`}
     <span>${message}</span>
@@ -164,7 +163,7 @@ export function removeDialog(view: View, { host, role }: HostToVerify, { version
     ...{ id: `remove-${host}`, opener: "Remove…", title: "Remove the domain?" },
     ...{ confirm: "Remove domain", isDanger: true },
     fields: html`<input type="hidden" name="version" value="${version}">
-      <p><strong class="host">${host}</strong> is not served any more from the next request on.</p>
+      <p><strong>${host}</strong> is not served any more from the next request on.</p>
       <p class="quiet small">Remove its record at the DNS provider as well, so that no record points here.</p>`,
   });
 }

@@ -1,34 +1,24 @@
 import { html } from "hono/html";
 import { invalidInput } from "../../core/errors.ts";
-import type { Clock } from "../../core/time.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
 import { REASONS } from "../../domains/verification/reasons.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, submit } from "../form.ts";
-import {
-  type ConsoleApp,
-  type ConsoleDependencies,
-  type Notice,
-  pathOf,
-  type Section,
-  type View,
-} from "../page.ts";
-import { type DomainsChange, openDomainsFile } from "./domains-file.ts";
+import { type ConsoleApp, type ConsoleDependencies, type Notice, pathOf, type View } from "../page.ts";
+import type { DomainsChange } from "./domains-file.ts";
 import { readRole, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
-import { type DomainsContext, type DomainsOptions, type HostSource, openStack } from "./host-source.ts";
-import { createProgress } from "./progress.ts";
+import type { DomainsContext } from "./hosts.ts";
 import { createStackFileSnippet } from "./stack.ts";
 
-/** The section about domains: the hosts of the project, their records, and their verification until they are live. */
-export const domainsSection: Section = { path: "domains", title: "Domains", add: addDomainPages };
-
-function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
+/** Adds the section about domains: the hosts of the project, their records, and their verification until they are live. */
+export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
   if (context === undefined) {
     app.get("/domains", sendHowToStart);
     return;
   }
   const { source, progress } = context;
+  const { change } = source;
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   app.post("/domains/:host/verify", async (c) => {
@@ -49,12 +39,11 @@ function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependenci
     const named = parseCustomHost(text);
     const [host, role] = [named.ok ? named.hostname : text, readRole(view.fields["role"])];
     const addition = { kind: "add", host, role } as const;
-    const [form, address] = source.change
+    const [form, address] = change
       ? ["add", `${pathOf(view, "domains", host)}?added`]
       : ["stack", `${pathOf(view, "domains")}?${new URLSearchParams({ host, role })}`];
     const add = async () => {
-      if (source.change)
-        return noticeOf(await source.change(view.fields["version"] ?? "", addition), "host", "");
+      if (change) return noticeOf(await change(view.fields["version"] ?? "", addition), "host", "");
       const snapshot = await source.read();
       return noticeOf(createStackFileSnippet(snapshot.ok ? snapshot.hosts : [], addition), "host", "");
     };
@@ -62,31 +51,7 @@ function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependenci
     if (result.notice.kind === "failure") return sendDomainsPage(c, context, result);
     return c.redirect(address, 303);
   });
-  if (source.change !== undefined) addChanges(app, context, source.change);
-}
-
-/** Opens the domains. Nothing is looked up yet. */
-export function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
-  const { source: opened, zones } = options;
-  const source: HostSource = opened.kind === "file" ? openDomainsFile(opened) : openStack(opened);
-  let knownZones: readonly string[] = [];
-  const progress = createProgress(options, clock, () => knownZones);
-  async function read() {
-    const snapshot = await source.read();
-    if (!snapshot.ok) return snapshot;
-    knownZones = snapshot.knownZones;
-    // A host that is added again starts anew.
-    progress.keep(snapshot.hosts.map(({ host }) => host));
-    const hosts = snapshot.hosts.map((host) => {
-      const zone = zones?.get(host.host);
-      return zone === undefined ? host : { ...host, zone };
-    });
-    return { ...snapshot, hosts };
-  }
-  return { source: { ...source, read }, progress, clock };
-}
-
-function addChanges(app: ConsoleApp, context: DomainsContext, change: Required<HostSource>["change"]): void {
+  if (change === undefined) return;
   app.post("/domains/:host/role", async (c) => {
     const [view, host] = [c.get("view"), c.req.param("host")];
     const role = readRole(view.fields["role"]);
@@ -95,11 +60,8 @@ function addChanges(app: ConsoleApp, context: DomainsContext, change: Required<H
       const problem = isAsked ? undefined : await findProblem(context, host);
       if (problem !== undefined) return unverifiedNotice(view, host, problem);
       const result = await change(view.fields["version"] ?? "", { kind: "set_role", host, role });
-      return noticeOf(
-        result,
-        "role",
-        `${host} is now ${{ primary: "the primary", alias: "an alias", redirect: "a redirect" }[role]}.`,
-      );
+      const title = { primary: "the primary", alias: "an alias", redirect: "a redirect" }[role];
+      return noticeOf(result, "role", `${host} is now ${title}.`);
     };
     return sendHostPage(c, context, host, await submit("role", view, setRole));
   });

@@ -3,8 +3,8 @@ import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import { type ConsoleRequest, type Html, type Notice, panel, pathOf, sendPage, type View } from "../page.ts";
-import { problemsPanel, removeDialog } from "./domains-page.ts";
-import { type DomainsContext, type KnownHosts, primaryOf, ROLE_FIELD, ROLE_NAMES } from "./host-source.ts";
+import { describeRole, problemsPanel, ROLE_FIELD, removeDialog } from "./domains-page.ts";
+import type { DomainsContext, KnownHosts } from "./hosts.ts";
 import { stackRemoval, stackStatusPanel } from "./stack.ts";
 import { hostState, notesOf, verificationPanel } from "./verification.ts";
 
@@ -28,8 +28,7 @@ export async function sendHostPage(
   context.progress.continue(host);
   const checked = context.progress.of(name);
   const isFile = context.source.kind === "file";
-  const target = host.role === "redirect" ? ` to ${primaryOf(snapshot)}, with status 301` : "";
-  const lead = `${ROLE_NAMES[host.role]}${target}`;
+  const lead = describeRole(host, snapshot);
   const actions = html`${hostState(host, checked)}${isFile ? removeDialog(view, host, snapshot) : ""}`;
   const body = html`${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
     <div class="columns">

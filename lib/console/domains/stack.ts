@@ -12,7 +12,7 @@ import type { StackStatus } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { formatInstant, type Html, panel } from "../page.ts";
 import { type DomainChange, hostsAfter } from "./domains-file.ts";
-import { stateBadge } from "./verification.ts";
+import { stateBadge, stepList } from "./verification.ts";
 
 /** A host's state in the last update of the stack. */
 export function stackStatusPanel({ state, reason, next, since, until }: StackStatus): Html {
@@ -22,17 +22,20 @@ export function stackStatusPanel({ state, reason, next, since, until }: StackSta
     ${since === undefined ? "" : html`<dt>Requested</dt><dd class="number">${formatInstant(Date.parse(since))}</dd>`}
     ${until === undefined ? "" : html`<dt>ACM waits until</dt><dd class="number">${formatInstant(Date.parse(until))}</dd>`}
   </dl>`;
-  const steps = html`<h3>Next</h3><ol class="plain-list">${next.map((step) => html`<li>${step}</li>`)}</ol>`;
-  return panel("stack", "In the stack's last update", html`${facts}${next.length === 0 ? "" : steps}`);
+  const steps = next.length === 0 ? "" : html`<h3>Next</h3>${stepList(next)}`;
+  return panel("stack", "In the stack's last update", html`${facts}${steps}`);
 }
 
 /** The lines that remove a host from the stack. */
-export function stackRemoval({ host, role }: HostToVerify, hosts: readonly HostToVerify[]): Html {
+export function stackRemoval({ host }: HostToVerify, hosts: readonly HostToVerify[]): Html {
   const result = createStackFileSnippet(hosts, { kind: "remove", host });
-  if (result.ok) return panel("removal", "Remove this domain", linesToCopy(result.lines, "stack-removal"));
-  const problem = result.issues.map(({ message }) => message).join(" ");
-  const reason = role === "primary" ? "Make another domain the primary first." : problem;
-  return panel("removal", "Remove this domain", html`<p>${reason}</p>`);
+  // Only the primary of others cannot be removed.
+  const reason = html`<p>Make another domain the primary first.</p>`;
+  return panel(
+    "removal",
+    "Remove this domain",
+    result.ok ? linesToCopy(result.lines, "stack-removal") : reason,
+  );
 }
 
 /** The lines that add a host to the stack, if the rules of domains permit it. */
@@ -44,8 +47,8 @@ export function stackAddition(hosts: readonly HostToVerify[], host: string, role
 function linesToCopy(lines: string, id: string): Html {
   return html`<p>In <code>Pulumi.&lt;stack&gt;.yaml</code>, make <code>store-orders:domains</code> as follows, and keep the other
       lines under <code>config</code>. Then run <code>npx pulumi preview</code> and <code>npx pulumi up</code>.</p>
-    <div class="lines"><pre id="${id}" tabindex="0" role="region" aria-label="Lines for the stack file">${lines}</pre>
-      <button type="button" data-copy="${id}">Copy lines</button></div>`;
+    <pre id="${id}" tabindex="0" role="region" aria-label="Lines for the stack file">${lines}</pre>
+    <div><button type="button" data-copy="${id}">Copy lines</button></div>`;
 }
 
 /** Returns `store-orders:domains` of the stack file after a change of the hosts, or the problems of the change. Pure. */

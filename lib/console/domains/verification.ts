@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import { CERTIFICATE_TIMEOUT_MS, type DomainState, type TrackedDomain } from "../../domains/lifecycle.ts";
+import { CERTIFICATE_TIMEOUT_MS, type DomainState } from "../../domains/lifecycle.ts";
 import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
 import { adviceFor, PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
 import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
@@ -9,8 +9,7 @@ import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm } from "../form.ts";
 import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
-import type { DomainsContext, SourceKind } from "./host-source.ts";
-import type { ObservedHost } from "./progress.ts";
+import type { DomainsContext, ObservedHost, SourceKind } from "./hosts.ts";
 
 /** The verification of a host: its progress to live, every reason, and the next steps. */
 export function verificationPanel(
@@ -40,7 +39,12 @@ function result(checked: ObservedHost, source: SourceKind, now: Instant): Html {
     ${deadline(checked, now)}
     ${withoutImplied(checked.verification.reasons).map(reasonCard)}
     ${notesOf(checked.verification.notes)}
-    ${todo.length === 0 ? "" : html`<div class="todo"><h3>What to do</h3><ol>${todo.map((step) => html`<li>${step}</li>`)}</ol></div>`}`;
+    ${todo.length === 0 ? "" : html`<h3>What to do</h3>${stepList(todo)}`}`;
+}
+
+/** What to do, one step per entry. */
+export function stepList(steps: readonly string[]): Html {
+  return html`<ol class="plain-list">${steps.map((step) => html`<li>${step}</li>`)}</ol>`;
 }
 
 const STATUS_NAMES: Readonly<Record<ProgressStep["status"], readonly [mark: string, name: string]>> = {
@@ -85,50 +89,36 @@ function reasonCard({ code, found, expected, fix }: Reason): Html {
 }
 
 /** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
-export function nextSteps({ domain, verification }: ObservedHost, source: SourceKind): readonly string[] {
-  const { state } = domain;
-  if (verification.state === "unknown" && state !== "live")
+export function nextSteps(
+  { domain, verification: { state: found, dns, certificate } }: ObservedHost,
+  source: SourceKind,
+): readonly string[] {
+  const { host, state, attention } = domain;
+  // Stacks request certificates themselves; a domains file is served on one machine.
+  const deployment = source === "stack" ? "stack" : "machine";
+  if (found === "unknown" && state !== "live")
     return [
       "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
     ];
-  switch (state) {
-    case "pending_dns":
-      return [
-        "Fix what is listed above. While this page is open, it verifies the host again by itself.",
-        PROPAGATION,
-      ];
-    case "verified":
-    case "certificate_pending":
-      return adviceFor(domain, DEPLOYMENTS[source]);
-    case "needs_attention":
-      return attentionSteps(domain, verification, source);
-    default:
-      return [];
-  }
-}
-
-/** Stacks request certificates themselves; a domains file is served on one machine. */
-const DEPLOYMENTS = { file: "machine", stack: "stack" } as const;
-
-function attentionSteps(
-  domain: TrackedDomain,
-  { dns, certificate }: ObservedHost["verification"],
-  source: SourceKind,
-): readonly string[] {
-  const { host, attention } = domain;
-  const renew = `${REQUEST_CERTIFICATE[DEPLOYMENTS[source]]} Then choose Re-verify.`;
-  const causes = attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
-  const [cause = ""] = causes;
-  if (attention === "dns_broken" || attention === "certificate_forbidden") {
+  if (state === "pending_dns")
+    return [
+      "Fix what is listed above. While this page is open, it verifies the host again by itself.",
+      PROPAGATION,
+    ];
+  if (state === "verified" || state === "certificate_pending") return adviceFor(domain, deployment);
+  if (state !== "needs_attention") return [];
+  const renew = `${REQUEST_CERTIFICATE[deployment]} Then choose Re-verify.`;
+  const [cause = ""] =
+    attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
+  if (attention === "dns_broken" || attention === "certificate_forbidden")
     return [cause, "Fix the records as stated above, then choose Re-verify.", PROPAGATION];
-  }
   if (attention === "validation_timed_out") return [cause, "Set the record at the DNS provider.", renew];
-  const verifies = { ok: "yes", unknown: "unknown, because DNS did not answer" };
-  const forbids = { allowed: "no", forbidden: "yes", unknown: "unknown, because DNS did not answer" };
+  const unknown = "unknown, because DNS did not answer";
+  const verifies = dns === "ok" ? "yes" : dns === "unknown" ? unknown : "no";
   return [
     cause,
-    `Does ${host} still verify? Now: ${dns === "ok" || dns === "unknown" ? verifies[dns] : "no"}.`,
-    `Do CAA records block the certificate authority? Now: ${forbids[certificate]}.`,
+    `Does ${host} still verify? Now: ${verifies}.`,
+    `Do CAA records block the certificate authority? Now: ${{ allowed: "no", forbidden: "yes", unknown }[certificate]}.`,
     renew,
   ];
 }

@@ -5,7 +5,7 @@ import type { Instant } from "../../core/time.ts";
 import { parseInt64 } from "../../orders/int64.ts";
 import type { OrderStatus, StoredOrder } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
-import { type DamagedOrder, orderQueryIssues } from "../../orders/order-query.ts";
+import { orderQueryIssues } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import type { FormResult } from "../form.ts";
@@ -77,11 +77,10 @@ interface TablePage {
   readonly next?: OrderTable | undefined;
 }
 
-/** An order, or what is wrong with one that cannot be read. */
-type TableRow = { readonly order: StoredOrder } | { readonly damaged: DamagedOrder };
-
-function idOf(row: TableRow): bigint {
-  return "order" in row ? row.order.record.id : row.damaged.id;
+/** An order, or only the identifier of one that cannot be read. */
+interface TableRow {
+  readonly id: bigint;
+  readonly order?: StoredOrder;
 }
 
 async function readTable(store: OrderStore, table: OrderTable): Promise<TablePage> {
@@ -92,8 +91,7 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   let end = id;
   for (let calls = 0; calls < MAX_CALLS && rows.length < PAGE_SIZE; calls++) {
     const page = await store.page({ after: end, status, order, limit: PAGE_SIZE - rows.length });
-    rows.push(...page.orders.map((each) => ({ order: each })));
-    rows.push(...(page.damaged ?? []).map((damaged) => ({ damaged })));
+    rows.push(...page.orders.map((each) => ({ id: each.record.id, order: each })), ...(page.damaged ?? []));
     end = page.next;
     if (page.readUnits !== undefined) readUnits = (readUnits ?? 0) + page.readUnits;
     if (end === undefined) break;
@@ -101,10 +99,10 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   // Nothing is in front of these orders: they are on the first page, which may hold more of them.
   if (side === "before" && id !== undefined && end === undefined)
     return readTable(store, { ...table, side: "after", id: undefined });
-  rows.sort((a, b) => ((sort === "lowest") === idOf(a) < idOf(b) ? -1 : 1));
+  rows.sort((a, b) => ((sort === "lowest") === a.id < b.id ? -1 : 1));
   const at = (beyond: OrderTable["side"], from: bigint | undefined) =>
     from === undefined ? undefined : { ...table, side: beyond, id: from };
-  const [first, last] = [rows.at(0), rows.at(-1)].map((row) => row && idOf(row));
+  const [first, last] = [rows.at(0)?.id, rows.at(-1)?.id];
   const isEdge = id === undefined;
   // Others have changed every order of this page, such as the last one of a queue.
   if (rows.length === 0 && !isEdge && end === undefined)
@@ -145,7 +143,7 @@ export async function sendOrdersPage(
 ): Promise<Response> {
   const view = { ...c.get("view"), list: formatTable(shown) };
   const page = await readTable(store.orders, shown);
-  const placed = await placings(page.rows.map(idOf));
+  const placed = await placings(page.rows.map((row) => row.id));
   if (!isMetered) await counter.refresh();
   const backlog = isMetered ? undefined : await store.outbox?.backlog();
   const now = clock();
@@ -155,17 +153,16 @@ export async function sendOrdersPage(
     const query = formatTable(to);
     return `${path}${query === "" ? "" : `?${query}`}`;
   };
-  const rows = page.rows.map((row) => {
-    const orderId = idOf(row);
+  const rows = page.rows.map(({ id: orderId, order }) => {
     const link = itemLink(view, "orders", `${orderId}`);
     const placing = timeOf(placed.get(orderId), now);
-    if ("damaged" in row)
+    if (order === undefined)
       return { id: `order-${orderId}`, cells: [link, DAMAGED, placing, "–", "–", "–", ""] };
-    const { record, status: own } = row.order;
+    const { record, status: own } = order;
     const { petId = "–", quantity = "–", shipDate = "–" } = record;
     const state = html`${statusBadge(own)}${record.complete === true ? html` <span class="quiet small wide">complete</span>` : ""}`;
     const day = html`<span title="${shipDate}">${/^\d{4}-\d\d-\d\d(?=T)/.exec(shipDate)?.[0] ?? shipDate}</span>`;
-    const cells = [link, state, placing, petId, quantity, day, orderActions(view, row.order, now)];
+    const cells = [link, state, placing, petId, quantity, day, orderActions(view, order, now)];
     return { id: `order-${orderId}`, cells };
   });
   const isFirst = side === "after" && id === undefined;

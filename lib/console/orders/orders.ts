@@ -8,15 +8,13 @@ import { type DamagedOrder, eachOrder } from "../../orders/order-query.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
 import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
-import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, Section, View } from "../page.ts";
+import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, View } from "../page.ts";
 import { OrderCounter } from "./order-counts.ts";
 import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
-/** The section about orders: their number by status, all of them page by page, and each through its lifecycle. */
-export const ordersSection: Section = { path: "orders", title: "Orders", add: addOrderPages };
-
-function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
+/** Adds the section about orders: their number by status, all of them page by page, and each through its lifecycle. */
+export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock, by: "console" });
   const counter = new OrderCounter(store.orders, clock);

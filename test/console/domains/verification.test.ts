@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createProgress } from "../../../lib/console/domains/progress.ts";
+import { createProgress } from "../../../lib/console/domains/hosts.ts";
 import { nextSteps } from "../../../lib/console/domains/verification.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../../lib/domains/verification/resolver.ts";

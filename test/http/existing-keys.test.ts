@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
@@ -8,6 +8,8 @@ import type { HandlerOptions, KeySource } from "../../lib/http/options.ts";
 import { accessLine } from "../../lib/http/request-event.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const KEY = "sk_live_11c9xkqTz0";
 const ORDERS = "/v1/store/orders";
@@ -307,11 +309,17 @@ describe("what an attack found", () => {
 
   test("accountOf has a time limit", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { send } = await open({ keys: { accountOf: () => new Promise(() => {}) } });
+    const called = Promise.withResolvers<void>();
+    const accountOf: KeySource["accountOf"] = () => {
+      called.resolve();
+      return new Promise(() => {});
+    };
+    const { send } = await open({ keys: { accountOf } });
     const answer = send("GET", ORDERS, bearer(KEY));
+    // The hash of the key takes as long as the machine needs.
+    await called.promise;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(codeOf(await answer)).toBe("store_unavailable");
-    vi.useRealTimers();
   });
 
   test("an error of accountOf is logged without the key, also one that says that its store is down", async () => {

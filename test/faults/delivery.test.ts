@@ -97,15 +97,21 @@ async function expectAllDelivered(
       await store.orders.place(ids.map(pendingOrder));
       const deliverer = { address, receiver: receiver.url, epoch };
       const jobs = [deliverer, { ...deliverer, firstOrder: next() }, { address, epoch, firstOrder: next() }];
-      await Promise.all([
-        // The first one lives until it has delivered.
-        serveUntilKilled(served, ids, () =>
-          round === 0
-            ? expect.poll(() => receiver.state.signed, { timeout: 30_000 }).toBeGreaterThan(0)
-            : sleep(random.int(0, MAX_LIFE_MS)),
-        ),
-        ...jobs.map((job) => runUntilKilled(job, random)),
-      ]);
+      const killed = Promise.all(jobs.map((job) => runUntilKilled(job, random)));
+      // The first server lives until it has cancelled and delivered. The others may have leased every change, or tried it
+      // on their fast clock, so that none is due for a minute: it gets one of which they know nothing.
+      const workOnce = async () => {
+        await killed;
+        await store.orders.place([pendingOrder(BigInt(next()))]);
+        const cancelled = async () => {
+          const found = await Promise.all(ids.map((id) => store.orders.find(id)));
+          return found.filter((order) => order?.status === "cancelled").length;
+        };
+        await expect.poll(cancelled, { timeout: 30_000 }).toBeGreaterThan(0);
+        await expect.poll(() => receiver.state.signed, { timeout: 30_000 }).toBeGreaterThan(0);
+      };
+      const life = round === 0 ? workOnce : () => sleep(random.int(0, MAX_LIFE_MS));
+      await Promise.all([serveUntilKilled(served, ids, life), killed]);
       await betweenRounds();
     }
     receiver.state.isCalm = true;

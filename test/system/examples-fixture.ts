@@ -1,61 +1,94 @@
-import { globSync, mkdtempSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync } from "node:fs";
 import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, inject } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { install, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
 
-/** Installs examples in a folder of the test file. */
+/** The SDKs of Pulumi have hundreds of megabytes, so they are linked: the repository has the same versions. */
+const LINKED = ["@pulumi", "esbuild"];
+
+/** The examples of a test file, as workspaces of one folder, because npm takes as long for one of them as for all. */
 interface Examples {
-  readonly folder: string;
-  /** Copies an example to a new directory, installs the package there, and checks the types. */
-  installExample(name: string): Promise<string>;
-  /** Does the same with an example that is a Pulumi program. */
-  installProgram(name: string): Promise<string>;
+  /** The folder of an example. */
+  homeOf(name: string): string;
+  /** Runs an example, and returns the lines that it prints. */
+  printed(name: string, env?: Readonly<Record<string, string>>): Promise<readonly string[]>;
 }
 
-export function useExamples(): Examples {
+/** Installs the package with what the examples need, and tests that each names what it imports, and compiles. */
+export function useExamples(...names: readonly string[]): Examples {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-examples-"));
+  const homeOf = (name: string) => join(folder, name);
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  const tarball = inject("tarball");
 
-  async function expectTypes(home: string): Promise<string> {
-    expect(await typeErrors(home, globSync("*.ts", { cwd: home }))).toBe("");
-    return home;
-  }
+  beforeAll(async () => {
+    for (const name of names) await cp(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
+    const workspaces = names.filter((name) => !isProgram(name));
+    const manifest = { private: true, type: "module", workspaces };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
+    await install(folder, inject("tarball"));
+    if (workspaces.length === names.length) return;
+    await mkdir(join(folder, "node_modules"), { recursive: true });
+    for (const linked of LINKED)
+      await symlink(join(ROOT, "node_modules", linked), join(folder, "node_modules", linked));
+  }, 300_000);
+
+  test("the examples import only packages that they install, and compile", async () => {
+    for (const name of names) {
+      const installed = installedBy(name);
+      const imported = importedBy(name);
+      const types = imported.map((each) => `@types/${each}`).filter((each) => KNOWN_TYPES.has(each));
+      expect([...installed, "store-orders"], name).toEqual(expect.arrayContaining([...imported, ...types]));
+    }
+    const { devDependencies = {} } = await readJson(join(ROOT, "package.json"));
+    for (const name of names.filter(isProgram))
+      for (const each of installedBy(name)) expect(dependenciesOf(name)[each]).toBe(devDependencies[each]);
+    expect(
+      await typeErrors(
+        folder,
+        names.flatMap((name) => globSync(`${name}/*.ts`, { cwd: folder })),
+      ),
+    ).toBe("");
+  });
 
   return {
-    folder,
-    async installExample(name) {
-      const home = join(folder, name);
-      await cp(join(ROOT, "test/examples", name), home, { recursive: true });
-      await install(home, tarball);
-      return expectTypes(home);
-    },
-
-    // The SDKs have hundreds of megabytes, so they are linked: the repository has the same versions.
-    async installProgram(name) {
-      const example = join(ROOT, "test/examples", name);
-      const home = join(folder, name);
-      const { dependencies } = await readJson(join(example, "package.json"));
-      const { devDependencies } = await readJson(join(ROOT, "package.json"));
-      expect(devDependencies).toMatchObject(dependencies ?? {});
-
-      await mkdir(home);
-      for (const file of globSync("*.ts", { cwd: example })) await cp(join(example, file), join(home, file));
-      await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
-      await install(home, tarball);
-      for (const linked of ["@pulumi", "esbuild"])
-        await symlink(join(ROOT, "node_modules", linked), join(home, "node_modules", linked));
-      return expectTypes(home);
+    homeOf,
+    async printed(name, env) {
+      return (await runSuccessfully(homeOf(name), "node", ["main.ts"], env)).trim().split("\n");
     },
   };
 }
 
-/** Returns the lines that an example prints. */
-export async function printed(
-  home: string,
-  env?: Readonly<Record<string, string>>,
-): Promise<readonly string[]> {
-  return (await runSuccessfully(home, "node", ["main.ts"], env)).trim().split("\n");
+function dependenciesOf(name: string): Readonly<Record<string, string>> {
+  const file = join(ROOT, "test/examples", name, "package.json");
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(file, "utf8"));
+  return { ...dependencies, ...devDependencies };
 }
+
+const installedBy = (name: string) => Object.keys(dependenciesOf(name));
+const isProgram = (name: string) => installedBy(name).some((each) => each.startsWith("@pulumi/"));
+
+/** The packages that an example imports, which other examples in the folder could have installed. */
+function importedBy(name: string): readonly string[] {
+  const home = join(ROOT, "test/examples", name);
+  const specifiers = globSync("**/*.{ts,js}", { cwd: home }).flatMap((file) =>
+    [
+      ...readFileSync(join(home, file), "utf8").matchAll(
+        /(?:\bfrom|\bimport\(|\bresolve\() ?"([^."][^"]*)"/g,
+      ),
+    ].map(([, specifier = ""]) => specifier),
+  );
+  const packages = specifiers
+    .filter((specifier) => !isBuiltin(specifier))
+    .map((specifier) => specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/"));
+  return [...new Set(packages)];
+}
+
+/** The types that some example has to install, because their package contains none. */
+const KNOWN_TYPES: ReadonlySet<string> = new Set(
+  globSync("*/package.json", { cwd: join(ROOT, "test/examples") })
+    .flatMap((file) => installedBy(file.replace("/package.json", "")))
+    .filter((each) => each.startsWith("@types/")),
+);

@@ -10,10 +10,10 @@ import { clientFor } from "../support/dynamodb/emulator.ts";
 import { useExamples } from "./examples-fixture.ts";
 import { runSuccessfully, typeErrors } from "./installed.ts";
 
-const { folder, installExample, installProgram } = useExamples();
+const { homeOf } = useExamples("beside-a-stack", "domains-in-code", "own-domain");
 
 test("a service places and ships orders beside a deployed stack, which lists and cancels them", async () => {
-  const home = await installExample("beside-a-stack");
+  const home = homeOf("beside-a-stack");
   const deployed = await deploy(await runProgram({ stack: "production", bundle: true, cloud: cloud() }));
   onTestFinished(() => deployed.stop());
   const client = clientFor(deployed.endpoint);
@@ -40,7 +40,7 @@ test("a service places and ships orders beside a deployed stack, which lists and
 });
 
 test("domains that are defined in TypeScript are served and deployed from the same module", async () => {
-  const home = await installProgram("domains-in-code");
+  const home = homeOf("domains-in-code");
   const location = "https://orders.example.com/v1/store/orders?limit=1";
   expect((await runSuccessfully(home, "node", ["serve.ts"])).trim().split("\n")).toEqual([
     "orders.example.com: 401 -",
@@ -81,7 +81,7 @@ test("domains that are defined in TypeScript are served and deployed from the sa
 });
 
 test("an editor shows what is wrong with a mapping in TypeScript, and nothing serves an unvalidated one", async () => {
-  const home = join(folder, "domains-in-code");
+  const home = homeOf("domains-in-code");
   const mistakes = `
 import { defineDomains, hostTable } from "store-orders/domains";
 import { withDefaults } from "store-orders/infra";
@@ -100,7 +100,7 @@ export const settings = withDefaults({ plan: "pro", domains: { primary: "orders.
 });
 
 test("another Pulumi program publishes its API under a custom domain", async () => {
-  const home = await installProgram("own-domain");
+  const home = homeOf("own-domain");
   const { code, errors, registrations, stackOutputs } = await runProgram({
     program: join(home, "main.ts"),
     stack: "production",

@@ -2,10 +2,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { generateKey } from "store-orders/accounts";
 
 const key = generateKey("test", "acme");
-const next = "node_modules/next/dist/bin/next";
+const next = fileURLToPath(import.meta.resolve("next/dist/bin/next"));
 const env = { ...process.env, ACME_KEY: key, NEXT_TELEMETRY_DISABLED: "1" };
 execFileSync(process.execPath, [next, "build"], { env, stdio: ["ignore", "ignore", "inherit"] });
 const server = spawn(process.execPath, [next, "start", "--port", "0", "--hostname", "127.0.0.1"], { env });

@@ -4,7 +4,7 @@ import { EVENT_LETTERS } from "../../../lib/orders/history.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
-import { makeCallsPatient } from "../../support/dynamodb/patient-calls.ts";
+import { makeCallsPatient, startPatience } from "../../support/dynamodb/patient-calls.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 import { openStore } from "../../support/store-address.ts";
 import { type ContractPart, testContract } from "../test-contract.ts";
@@ -27,18 +27,24 @@ export function damageItem(
   );
 }
 
-/** Defines a test for each case of the contract, or of a part of it, against one emulator with separate tables per case. */
+/**
+ * Defines a test for each case of the contract, or of a part of it, against one emulator with separate tables per case.
+ * Those of the outbox can run side by side, because one of them at most has a faulty network.
+ */
 export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: ContractPart): void {
   let emulator: Emulator;
   let client: ReturnType<typeof clientFor>;
   let proxy: DynamodbProxy;
   let cases = 0;
+  let stopPatience = () => {};
   beforeAll(async () => {
     emulator = await startEmulator(oldItems);
     client = clientFor(emulator.endpoint);
     proxy = await startProxy(emulator.endpoint);
+    if (part === "outbox") stopPatience = startPatience();
   });
   afterAll(async () => {
+    stopPatience();
     client.destroy();
     await proxy.close();
     await emulator.stop();
@@ -53,7 +59,7 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
       const { endpoint } = isFaulty ? proxy : emulator;
       const open = () => openStore({ kind: "dynamodb", endpoint, prefix });
       // Cases of an outage are about the times of the store.
-      if (!isFaulty) makeCallsPatient();
+      if (!isFaulty && part !== "outbox") makeCallsPatient();
       return {
         store: await open(),
         openAnother: open,

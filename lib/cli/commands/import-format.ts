@@ -64,9 +64,17 @@ const [QUOTE, BACKSLASH, OPENING, CLOSING, WHITE_SPACE] = [34, 92, [91, 123], [9
 /** Writes each element of an array as a line, with the number of the element. */
 async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
   let [depth, isString, isEscaped, hasEnded] = [0, false, false, false];
+  /** What stands before this byte in the array itself. */
+  let before: "start" | "comma" | "element" = "start";
   for await (const chunk of chunks) {
     const lines = Uint8Array.from(chunk);
     for (const [at, byte] of chunk.entries()) {
+      if (depth === 1 && !isString && !WHITE_SPACE.includes(byte)) {
+        const isMissing = byte === COMMA ? before !== "element" : byte === CLOSING[0] && before === "comma";
+        if (isMissing)
+          throw invalidInput(file, "The array has a comma without an element before or after it.");
+        before = byte === COMMA ? "comma" : "element";
+      }
       if (isString) {
         isString = isEscaped || byte !== QUOTE;
         isEscaped = !isEscaped && byte === BACKSLASH;

@@ -21,11 +21,10 @@ export async function watchHosts(
   { hosts, knownZones }: StackDomains,
   verification: VerificationTools,
 ): Promise<WatchEnd> {
-  const stop = new AbortController();
-  const stopped = waitForStop().then(() => {
-    stop.abort();
-    return "stopped" as const;
-  });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<"stopped">();
+  const stopping = new AbortController();
+  void stopped.then(() => stopping.abort());
+  void waitForStop().then(() => stop("stopped"));
   const end = await runWatch({
     clock,
     deployment: verification.deployment,
@@ -33,11 +32,12 @@ export async function watchHosts(
       const at = clock();
       for (const change of changes) {
         const line = flags.json ? JSON.stringify(toWatchChange(change, at)) : formatChange(change, at);
-        await terminal.print(`${line}\n`);
+        // Nobody reads any more, such as after `| head -1`.
+        if (!(await terminal.print(`${line}\n`))) return stop("stopped");
       }
     },
     stopped,
-    sleep: () => wait(INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {}),
+    sleep: () => wait(INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {}),
     observe: () => observeHosts(hosts, { ...verification, knownZones }),
   });
   if (end === "stopped") terminal.log("Stopped before every host was live.");

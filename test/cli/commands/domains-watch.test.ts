@@ -360,3 +360,11 @@ test("an interrupted domains watch exits with 1", async () => {
   child.kill("SIGINT");
   expect(await exit).toMatchObject({ status: 1, stderr: "Stopped before every host was live.\n" });
 });
+
+test("a domains watch ends when nobody reads its lines any more", async () => {
+  await using server = await startDnsServer(ZONE.replace(`www.example.com CNAME ${TARGET}`, ""));
+  const child = cli.spawn(watch(server.address), { env });
+  const exit = waitForExit(child);
+  child.stdout.destroy();
+  expect(await exit).toMatchObject({ status: 1, stderr: "Stopped before every host was live.\n" });
+});

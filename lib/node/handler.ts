@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { logHookError } from "../core/hooks.ts";
 import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler, RequestContext } from "../http/options.ts";
@@ -66,7 +67,7 @@ export function toNodeHandler(
     await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
 
-  // The handler never rejects. Whatever fails here is a defect and closes the connection.
+  // A handler of `createHandler` never rejects. Whatever fails here closes the connection.
   return (req, res) => void respond(req, res).catch(() => res.destroy());
 }
 
@@ -94,8 +95,8 @@ async function receiveRest(req: NodeRequest): Promise<ErrorCode | "aborted" | un
 }
 
 /**
- * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. `head` is missing if it
- * cannot be parsed.
+ * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`, and its error is logged.
+ * `head` is missing if it cannot be parsed.
  */
 export async function callHandler(
   handler: Handler,
@@ -105,6 +106,17 @@ export async function callHandler(
 ): Promise<HandlerResponse> {
   if (head !== undefined) head.body = body;
   if (handler.respond !== undefined) return handler.respond(head ?? UNKNOWN_HEAD, context);
+  try {
+    const response = await callForeign(handler, head, context);
+    if (typeof response?.status === "number") return response;
+    throw new TypeError("It returned no Response.");
+  } catch (error) {
+    logHookError(error, "the function around the handler");
+    throw error;
+  }
+}
+
+function callForeign(handler: Handler, head: NodeRequestHead | undefined, context: RequestContext) {
   const isValid = context.requestError === undefined && head !== undefined;
   // A `Request` cannot have every method and URL that Node accepts.
   if (isValid && !IMPLEMENTED_METHODS.has(head.method))

@@ -97,7 +97,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     socket.on("error", () => {});
   });
 
-  /** Handles one request. An error here is a defect and closes the connection. */
+  /** Handles one request. An error here, such as that of a function around the handler, closes the connection. */
   function onRequest(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown"): void {
     respond(req, res, expectation).catch(() => req.socket.destroy());
   }
@@ -139,6 +139,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
   }
 
+  function onParserError(socket: Duplex, requestError: ErrorCode): void {
+    rejectConnection(socket, requestError).catch(() => socket.destroy());
+  }
+
   /** Closes a connection after a parser error, with the same body and headers as any other error. */
   async function rejectConnection(socket: Duplex, requestError: ErrorCode): Promise<void> {
     const connection = connections.get(socket as Socket);
@@ -150,10 +154,10 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.on("request", onRequest);
   server.on("checkContinue", (req, res) => onRequest(req, res, "continue"));
   server.on("checkExpectation", (req, res) => onRequest(req, res, "unknown"));
-  server.on("connect", (_req, socket) => void rejectConnection(socket, "bad_request"));
+  server.on("connect", (_req, socket) => onParserError(socket, "bad_request"));
   server.on("clientError", (error: ParserError, socket) => {
     const lineBytes = connections.get(socket as Socket)?.requestLineBytes(error.rawPacket ?? Buffer.alloc(0));
-    void rejectConnection(socket, parserErrorCode(error, lineBytes ?? 0));
+    onParserError(socket, parserErrorCode(error, lineBytes ?? 0));
   });
 
   const url = await listen(server, port, host);

@@ -63,7 +63,6 @@ export type AccountFailure =
   | Failure<Exclude<AccountErrorCode, "key_already_rotated">>
   | (Failure<"key_already_rotated"> & { readonly successorId: string });
 
-/** The reason for people why an operation failed. */
 export function explainAccountError(failure: AccountFailure): string {
   const message = ACCOUNT_ERRORS[failure.code];
   return failure.code === "key_already_rotated"

@@ -92,7 +92,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.
-  if (!isEnvironment(environment)) throw invalidInput("environment", "Choose one of test, live.");
+  if (environment !== "test" && environment !== "live")
+    throw invalidInput("environment", "Choose one of test, live.");
   const newKey = async (accountId: string) => {
     const key = generateKey(environment, accountId);
     const hash = await digestKey(key);
@@ -187,7 +188,6 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   };
 }
 
-/** The explanation why no key of an environment can be issued. */
 export function explainEnvironment(recorded: Environment, wanted: Environment): string {
   return `The keys of this store are for '${recorded}', so none can be issued for '${wanted}'.`;
 }
@@ -229,8 +229,4 @@ function text(path: string, value: unknown): string {
 function isKeyName(value: unknown): boolean {
   const isText = typeof value === "string" && value.isWellFormed() && redactKeys(value) === value;
   return isText && /^[^\p{C}]{1,64}$/u.test(value) && value.trim() === value;
-}
-
-function isEnvironment(value: unknown): value is Environment {
-  return value === "test" || value === "live";
 }

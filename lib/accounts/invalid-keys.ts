@@ -40,7 +40,6 @@ interface InvalidKeys extends Pick<AccountStore, "admit"> {
   addKnown(accountId: string): void;
 }
 
-/** An account for which invalid keys were presented. */
 interface ProbedAccount {
   invalidKeys: number;
   /** The account as it was read last; `undefined` if it does not exist or has not been read. */

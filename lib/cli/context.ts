@@ -31,7 +31,6 @@ export interface CommandContext {
 /** Defines a top-level command, or the commands of a group. */
 export type DefineCommand = (command: Command, context: CommandContext) => void;
 
-/** The global options, which every command accepts. */
 export interface GlobalFlags extends StoreFlags {
   readonly plans?: string;
   readonly json?: boolean;
@@ -79,7 +78,6 @@ export async function assertKeyEnvironment(
   throw invalidInput("STORE_ORDERS_ENVIRONMENT", message);
 }
 
-/** Fails because an account or key was not changed. */
 export function failWithAccountError(
   { fail }: CommandContext,
   subject: string,

@@ -43,7 +43,6 @@ export function toExitStatus(error: unknown): ExitStatus {
 }
 
 export interface ErrorReport {
-  /** The code of an error or of a failed operation, for programs. */
   readonly code: string;
   readonly message: string;
   /** Every problem with an input. */

@@ -19,7 +19,6 @@ export async function printResult(context: CommandContext, result: Result): Prom
   return context.flags.json ? printJson(context, result) : context.terminal.print(formatResult(result));
 }
 
-/** Prints a list of results: a table with headings, or one JSON array. */
 export async function printResults(
   context: CommandContext,
   names: readonly string[],
@@ -103,7 +102,6 @@ export async function createProgress(
   return {
     /** Shows new counts, and the part of the size that is done. */
     update: (counts: Counts, done: number) => bar.update(done, toText(counts)),
-    /** Writes a line above the progress bar. */
     log(line: string): void {
       // Replaces the bar, which is redrawn below the line.
       cursorTo(screen, 0);

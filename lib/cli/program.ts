@@ -97,7 +97,6 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
 };
 
-/** The parts of a process that the program uses. */
 export interface ProcessIo extends Streams {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
@@ -122,7 +121,8 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
     status = newStatus;
   };
   try {
-    const version = readVersion();
+    // The manifest is two folders above this file, in the sources as in the build.
+    const { version }: { version: string } = createRequire(import.meta.url)("../../package.json");
     const program = createProgram(terminal, version, json);
     for (const [name, { description }] of Object.entries(COMMANDS))
       program.command(name).description(description);
@@ -180,11 +180,6 @@ or the address not be listened on: try again later.
 Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default: test) sets the
 environment segment of new keys.`;
 
-/** The version in the package's manifest, which is two folders above this file, in the sources as in the build. */
-function readVersion(): string {
-  return (createRequire(import.meta.url)("../../package.json") as { version: string }).version;
-}
-
 const defaultHelp = new Help();
 
 /** Differences between the help of a command and that of Commander. */
@@ -206,7 +201,6 @@ function formatHint(description: string): string {
     .replace(") (", "; ");
 }
 
-/** Removes the global options that a command does not use from its help. */
 function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = false }: CommandEntry): void {
   const unused: string[] = STORE_NAMES.filter((name) => !stores.includes(name)).map(
     (name) => STORES[name].option,

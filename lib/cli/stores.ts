@@ -12,7 +12,6 @@ export interface OpenedStore {
   readonly store: Store;
   /** The name to display, without secrets. */
   readonly name: string;
-  /** True if the store was just created. */
   readonly isNew: boolean;
   /** The version of the database's layout that this program reads and writes. */
   readonly schema: number;
@@ -31,7 +30,6 @@ export interface OpenOptions {
   warn(message: string): void;
 }
 
-/** What `openStore` adds from the choice. */
 interface KindOptions extends OpenOptions {
   readonly poolSize: number | undefined;
   readonly tables: DynamodbTableNames | undefined;
@@ -45,7 +43,6 @@ export interface StoreKind {
   readonly variable: string;
   /** The value if nothing selects a store. Only SQLite has one. */
   readonly fallback?: string;
-  /** The optional package that the store needs. */
   readonly peer?: string;
   /** Opens the store that the option's value names. Loads the code of the store. */
   open(location: string, options: KindOptions): Promise<OpenedStore>;
@@ -130,7 +127,6 @@ const POOL_FLAG = {
   description: `open at most this many connections to PostgreSQL (${POOL_VARIABLE}; default: 10)`,
 };
 
-/** The global options that select a store, as the program declares them. */
 export const STORE_OPTIONS = [
   ...STORE_NAMES.flatMap((name) => {
     const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
@@ -264,7 +260,9 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
     if (create || !isNotWritable(Object(error).cause) || !statSync(path).isFile()) throw error;
     store = createSqliteStore({ path, readOnly: true });
   }
-  if (isAccessibleToOthers(path)) {
+  const { mode = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  // The store could not make the database private. Windows has no file modes.
+  if (process.platform !== "win32" && (mode & 0o077) !== 0) {
     warn(
       `Other users can access ${path}, and it belongs to another user. Run 'chmod 600 ${path}' as its owner.`,
     );
@@ -281,20 +279,12 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   };
 }
 
-/** Throws if there is no database file at a path. */
 export function requireDatabase(path: string, argument = "--database"): void {
   if (existsSync(path)) return;
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +
     "'accounts create', 'orders place', 'orders import' or 'serve'.";
   throw invalidInput(argument, message);
-}
-
-/** True if the store could not make the database private. Windows has no file modes. */
-function isAccessibleToOthers(path: string): boolean {
-  return (
-    process.platform !== "win32" && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
-  );
 }
 
 async function openPostgres(url: string, { create, poolSize }: KindOptions): Promise<OpenedStore> {

@@ -109,7 +109,6 @@ export function createLogWriter(stream: Writable) {
 /** The importance of a log line: a failure, a problem, or anything else. */
 export type LogLevel = "error" | "warn" | "info";
 
-/** Formats a message about the process as a line of JSON. */
 export function formatLogEntry(level: LogLevel, message: string, at: Date, details: object = {}): string {
   return JSON.stringify({ at: at.toISOString(), level, message, ...details });
 }

@@ -55,14 +55,6 @@ export async function* readOrders(
   }
 }
 
-/** Parses a JSON array of orders incrementally, from chunks that are split anywhere. */
-interface OrderParser {
-  /** Yields the orders that this chunk completes. Read it to its end before pushing the next chunk. */
-  push(chunk: string): Generator<OrderRecord, void, undefined>;
-  /** Throws `IncompleteListError` unless the array was closed. */
-  end(): void;
-}
-
 /** Far above the size of any order. It bounds the memory if an element never ends. */
 const MAX_ELEMENT_CHARS = 1024 * 1024;
 
@@ -78,8 +70,11 @@ const GRAMMAR = {
 
 type State = keyof typeof GRAMMAR;
 
-/** Creates a parser. It buffers at most one element, however long the list is. */
-function createOrderParser(): OrderParser {
+/**
+ * Parses a JSON array of orders incrementally, from chunks that are split anywhere. It buffers at most one element,
+ * however long the list is.
+ */
+function createOrderParser() {
   let state: State = "before";
   let count = 0;
   let buffer = "";
@@ -103,7 +98,8 @@ function createOrderParser(): OrderParser {
   }
 
   return {
-    *push(chunk) {
+    /** Yields the orders that this chunk completes. Read it to its end before pushing the next chunk. */
+    *push(chunk: string): Generator<OrderRecord, void, undefined> {
       let at = 0;
       while (at < chunk.length) {
         if (state === "element") {
@@ -113,7 +109,7 @@ function createOrderParser(): OrderParser {
           if (buffer.length > MAX_ELEMENT_CHARS) throw new MalformedListError(`Order ${count} is too long.`);
           if (depth > 0) return;
           state = "after";
-          const order = toOrder(buffer, count);
+          const order = readOrder(parseJson(buffer, count), count);
           buffer = "";
           yield order;
           continue;
@@ -133,7 +129,8 @@ function createOrderParser(): OrderParser {
       }
     },
 
-    end() {
+    /** Throws `IncompleteListError` unless the array was closed. */
+    end(): void {
       if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${count}.`);
     },
   };
@@ -147,10 +144,6 @@ function unexpectedCharacter(state: State, count: number): string {
 
 const WHITE_SPACE = " \t\r\n";
 const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET] = [34, 92, 123, 91, 125, 93];
-
-function toOrder(text: string, count: number): OrderRecord {
-  return readOrder(parseJson(text, count), count);
-}
 
 /** Parses an order with its place in the list, or a whole page. */
 function parseJson(text: string, count?: number): unknown {

@@ -2,7 +2,6 @@ import { abortable } from "../core/concurrency.ts";
 import { ERRORS, type ErrorBody, INPUT_ERRORS } from "../http/errors.ts";
 import { ApiError } from "./client-errors.ts";
 
-/** A body whose first chunk has been read. */
 export interface OpenedBody {
   /** `undefined` if the body is empty. */
   readonly firstChunk: Uint8Array | undefined;

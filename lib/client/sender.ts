@@ -9,7 +9,6 @@ import { startTimeLimit } from "./time-limit.ts";
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A request to send, with retries. */
 interface ApiRequest<T> {
   readonly method: "GET" | "DELETE";
   readonly url: string;

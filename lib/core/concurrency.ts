@@ -81,7 +81,6 @@ interface DrainSource {
   off(event: string, listener: () => void): unknown;
 }
 
-/** Resolves when a stream of Node has written its buffer, or has closed. */
 export function waitForDrain(stream: DrainSource, event: "drain" | "finish" = "drain"): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed) return resolve();

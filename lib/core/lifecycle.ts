@@ -162,12 +162,10 @@ export function applyRule(
   return { ...(rule as LifecycleRule & { readonly to: string }), ok: true };
 }
 
-/** The codes with which an event can fail, each once. */
 export function codesOf(table: LifecycleTable, event: string): readonly string[] {
   return [...new Set(Object.keys(table).flatMap((status) => ruleOf(table, status, event).error || []))];
 }
 
-/** Explains in one sentence why an event is not allowed in some statuses. */
 export function explainRule(table: LifecycleTable, found: readonly string[], event: string): string {
   const accepting = Object.keys(table).filter((status) => accepts(table, status, event));
   const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";

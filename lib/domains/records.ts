@@ -29,7 +29,6 @@ export function recordOf(host: ConfiguredHost, target: string, knownZones?: read
   return recordIn(locateInZone(host.host, knownZones), host, target);
 }
 
-/** Returns the record of a host whose zone has been found. */
 export function recordIn(
   { zone, zoneSource, label, apex }: ZoneMatch,
   { host, role }: ConfiguredHost,

@@ -123,7 +123,6 @@ export function createAccessControl(
       return { ok: false, quota, caller, reply, limitedUntil, startsBan };
     },
 
-    /** Returns the quota of an unauthenticated caller without counting a request. */
     peek: (address: string): Quota => anonymous.peek(address, clock()),
 
     /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */

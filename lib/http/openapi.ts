@@ -309,7 +309,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 /** The schema of a request is closed. Those of responses are open: a later version can add fields and codes. */
 const { additionalProperties: _, ...openOrder } = orderJsonSchema;
 
-/** The schemas of the responses, with the known codes of errors. */
 const schemas = (codes: readonly string[]) => ({
   Order: { ...openOrder, examples: [orderExample] },
   OrderList: {
@@ -343,7 +342,6 @@ const schemas = (codes: readonly string[]) => ({
   },
 });
 
-/** Examples of successful responses, by schema. */
 const EXAMPLES = {
   OrderList: {
     orders: {

@@ -62,7 +62,6 @@ export function createBasePathRemover(basePath: string): (path: string) => strin
   return (path) => (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : "");
 }
 
-/** Returns how to fix a base path. `undefined` if it is valid; an empty one means the root. */
 export function findBasePathProblem(basePath: string): string | undefined {
   const isValid =
     basePath === "" || (BASE_PATH_SEGMENTS.test(basePath) && !/\/\.{1,2}(?:\/|$)/.test(basePath));

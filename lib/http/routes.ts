@@ -121,7 +121,6 @@ function prepareCall(
   };
 }
 
-/** A request whose reply is known as soon as it is admitted. */
 function answered(reply: Reply, operation?: Operation): PreparedCall {
   return { ...(operation && { operation }), perform: async () => reply };
 }

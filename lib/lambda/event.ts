@@ -126,7 +126,6 @@ function toQuery({ multiValueQueryStringParameters }: ProxyEvent): string {
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
-/** True if every field of a proxy event that is read has the right type. */
 function isProxyEvent(event: unknown): event is ProxyEvent {
   if (!isRecord(event) || !isRecord(event["requestContext"])) return false;
   const { apiId, domainName, requestId, path, identity } = event["requestContext"];

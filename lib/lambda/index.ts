@@ -81,7 +81,6 @@ async function callHandler(handler: Handler, head: EventHead, context: RequestCo
   };
 }
 
-/** Converts an event, and logs one that is invalid. */
 function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
   const result = fromEvent(event);
   if (result.problem !== undefined) process.stderr.write(`${result.problem}\n`);

@@ -135,7 +135,6 @@ export class Connection {
     return this.#held !== undefined;
   }
 
-  /** Discards all further input. */
   stop(): void {
     this.#isStopped = true;
     this.#stopHolding();

@@ -148,7 +148,6 @@ export function receiveBody(req: NodeRequest): Promise<BodyResult> {
   });
 }
 
-/** An error of Node's parser, with the input that was being parsed. */
 export interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer;
 }

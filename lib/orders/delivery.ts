@@ -102,7 +102,6 @@ class LeaseWatch {
   #seen: ReadonlyMap<bigint, HeldOrder & { readonly since: number }> = new Map();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** True if others had leases at the last look. */
   get seesLeases(): boolean {
     return this.#seen.size > 0;
   }

@@ -150,17 +150,19 @@ export async function* importOrders(
     const newCounts = { ...counts };
     const rejects: RejectedLine[] = [];
     for (const entry of entries) {
-      if ("order" in entry) {
-        const outcome = outcomes.next().value;
-        if (outcome === "placed" || outcome === "unchanged") {
-          newCounts[outcome] += 1;
-          continue;
-        }
-        if (outcome !== "conflict") throw new TypeError("The store returned no outcome of a placed order.");
+      if (!("order" in entry)) {
+        if (entry.reason !== undefined) newCounts.rejected += 1;
+        rejects.push(entry);
+        continue;
       }
-      const reject = "order" in entry ? rejectConflict(entry) : entry;
-      if (reject.reason !== undefined) newCounts.rejected += 1;
-      rejects.push(reject);
+      const outcome = outcomes.next().value;
+      if (outcome === "placed" || outcome === "unchanged") newCounts[outcome] += 1;
+      else if (outcome === "conflict") {
+        const { number, content, order } = entry;
+        const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
+        newCounts.rejected += 1;
+        rejects.push({ number, content, complete: true, reason });
+      } else throw new TypeError("The store returned no outcome of a placed order.");
     }
     counts = newCounts;
     return { ...counts, line, rejects };
@@ -197,11 +199,6 @@ function parseEntry(line: Line, assumed: OrderStatus | undefined): Entry | undef
   const parsed = parseLine(text, (value) => parseOrder(value, assumed));
   if (parsed.ok) return { number, content: text, order: parsed.order };
   return { number, content: text, complete: true, reason: toPrintable(explainIssues(parsed.issues)) };
-}
-
-function rejectConflict({ number, content, order }: ValidLine): RejectedLine {
-  const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
-  return { number, content, complete: true, reason };
 }
 
 const LINE_ERRORS = {

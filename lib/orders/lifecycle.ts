@@ -119,7 +119,6 @@ export function sumByStatus(
   return counts;
 }
 
-/** Throws `InvalidInputError`, which lists the events, unless the lifecycle has this one. */
 export function assertOrderEvent(event: OrderEvent): void {
   assertOneOf(ORDER_EVENTS, event, "event");
 }

@@ -39,7 +39,6 @@ export interface Inspection {
   close(): Promise<void>;
 }
 
-/** How far a check has come. */
 export interface CheckProgress {
   readonly orders: number;
   readonly accounts: number;

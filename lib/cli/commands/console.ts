@@ -71,7 +71,6 @@ export function defineConsole(command: Command, context: CommandContext): void {
     });
 }
 
-/** Reads the source of the console's domains, if it is started with any. */
 export async function readConsoleDomains(
   flags: ConsoleDomainsFlags,
   env: EnvironmentVariables,

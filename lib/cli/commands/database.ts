@@ -96,7 +96,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
       requireDatabase(location);
       const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
-        throw isSystemError(error) ? invalidInput(file, explainFileError(error, "written")) : error;
+        const isOfSystem = error instanceof Error && "syscall" in error;
+        throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
       });
       if (!result.ok) {
         throw invalidInput(
@@ -184,7 +185,3 @@ A copy contains the hashes of all keys, and only its owner can read it.`;
 
 /** The most findings that are listed. All of them are counted. */
 const MAX_FINDINGS = 1_000;
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
-}

@@ -50,7 +50,6 @@ interface WatchEffects {
   readonly deployment?: Deployment;
   observe(): Promise<readonly HostObservation[]>;
   show(step: WatchStep): Promise<void>;
-  /** Waits until the next observation is due. */
   sleep(): Promise<unknown>;
   /** Resolves when the watch has to stop, also during an observation. */
   readonly stopped: Promise<"stopped">;

@@ -156,7 +156,6 @@ interface FileInUse {
   readonly what: string;
 }
 
-/** The files of the database that is being filled, if it has any. */
 async function databaseFiles({ kind, location }: StoreChoice): Promise<readonly FileInUse[]> {
   const { filesOf }: StoreKind = STORES[kind];
   const paths = filesOf?.(location) ?? [];

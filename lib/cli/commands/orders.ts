@@ -94,8 +94,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
       });
     });
 
-  /** Adds a command that applies an event to an order and prints the changed order. */
-  const addEventCommand = (event: OrderEvent, description: string) =>
+  for (const [event, description] of Object.entries(EVENT_DESCRIPTIONS) as [OrderEvent, string][])
     group
       .command(event)
       .description(description)
@@ -108,10 +107,9 @@ export function defineOrders(group: Command, context: CommandContext): void {
           return fail({ code: result.code, message: `${id}: ${reason}` });
         }),
       );
-  for (const [event, description] of Object.entries(EVENT_DESCRIPTIONS))
-    addEventCommand(event as OrderEvent, description);
 }
 
+/** The events, in the order of the help. */
 const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
   ship: "Marks a pending order as shipped now.",
   fulfil: "Marks a shipped order as complete.",

@@ -273,7 +273,6 @@ const KEEP_ALIVE_HELP = `close a connection that is idle for this long (${KEEP_A
 const MAX_KEEP_ALIVE_SECONDS = 3_600;
 const readKeepAlive = readNumberBetween(1, MAX_KEEP_ALIVE_SECONDS);
 
-/** The limits of connections that the flags, otherwise the environment, set. */
 function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables): Partial<ConnectionLimits> {
   const text = readVariable(env, KEEP_ALIVE_VARIABLE);
   if (keepAliveSeconds === undefined && text === undefined) return {};
@@ -415,7 +414,6 @@ async function startMetrics(
   return { ...metrics, url, [Symbol.asyncDispose]: close };
 }
 
-/** Returns what delivers to `--webhook`, if it is set. */
 async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags) {
   if (url === undefined && file === undefined) return undefined;
   if (url === undefined)
@@ -449,7 +447,6 @@ interface StartInfo {
   readonly key: string | null;
 }
 
-/** The addresses of a server, and a command that calls it. */
 function formatStartMessage({ url, docs, database, metrics, key }: StartInfo): string {
   const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
   if (metrics !== undefined) lines.push(`metrics        ${metrics}`);

@@ -89,7 +89,6 @@ interface SmokeCheck {
   readonly problems: readonly string[];
 }
 
-/** The expected response. What is left out can be anything. */
 interface Expectation {
   readonly status?: number;
   readonly code?: ErrorCode;
@@ -133,7 +132,6 @@ const LIST: Expectation = {
   },
 };
 
-/** The headers that every API response carries. */
 const RATE_LIMIT_HEADERS: Expectation = {
   headers: {
     "x-request-id": /./,
@@ -169,7 +167,6 @@ function error(code: ErrorCode): Expectation {
   return { status: ERRORS[code].status, code, headers: { "x-request-id": /./ } };
 }
 
-/** The differences between a response and the expected one. */
 function compare(answer: Answer, { status, code, headers = {}, also }: Expectation): readonly string[] {
   const found = codeOf(answer);
   if (status !== undefined && answer.status !== status) {
@@ -208,7 +205,6 @@ interface Answer {
   readonly lastCharacter: string;
 }
 
-/** The reason why there is no response. */
 interface NoAnswer {
   readonly failure: string;
 }

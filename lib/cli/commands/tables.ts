@@ -10,7 +10,6 @@ import { chooseStore, explainDynamodbError, namesOf } from "../stores.ts";
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
-  /** Runs a command on the tables that the options name. */
   async function withTables(run: (tables: DynamodbTableNames) => Promise<void>): Promise<void> {
     const choice = chooseStore(context.flags, context.env);
     if (choice.kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");

@@ -69,7 +69,6 @@ export function explain(input: HostCheckInput) {
     outdatedNote: (secondsLeft: number | undefined): string =>
       `This is what the name servers of ${zone} answer now. ${describeMemory(secondsLeft)}.`,
 
-    /** The name servers of the zone have different records. */
     disagreement(said: readonly ServerResult[]): Reason {
       const found = said.map(
         ([server, { found, reasons }]) =>

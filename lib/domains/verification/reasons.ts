@@ -86,7 +86,6 @@ export interface HostCheckInput extends ZoneMatch {
 }
 
 export interface HostCheckResult {
-  /** Every reason why the host is not verified. */
   readonly reasons: readonly Reason[];
   /** Facts that change no state. */
   readonly notes?: readonly string[];

@@ -120,7 +120,6 @@ function formatStack({ state, attention, reason, next }: StackStatus): readonly 
 /** Reasons that imply a failed lookup of the host's CAA records, too. */
 const IMPLY_CAA_FAILURE: ReadonlySet<ReasonCode> = new Set(["dns_unanswered", "zone_lame", "cname_loop"]);
 
-/** Leaves out reasons that follow from others. */
 export function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
   const implied = reasons.some(({ code }) => IMPLY_CAA_FAILURE.has(code));
   return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;

@@ -125,7 +125,6 @@ export async function answersOnlyOwnZones(resolver: DnsResolver, zone: string): 
   return parent.outcome === "failed" && parent.reason === "refused";
 }
 
-/** The reason of the first failed lookup, if one failed. */
 export function firstFailure(answers: readonly DnsAnswer[]): DnsFailure | undefined {
   return answers.find((answer) => answer.outcome === "failed")?.reason;
 }

@@ -20,7 +20,6 @@ const apiKey = (name: string | number): ApiKey => ({
   createdAt: AT,
 });
 
-/** The guarantees of `AccountStore` for operators. */
 export const accountCases = defineCases({ of: "accounts" }, (test) => {
   test("the first environment that is recorded stays, whoever records another one at the same time, and is no account", async (accounts) => {
     const recorded = await Promise.all(

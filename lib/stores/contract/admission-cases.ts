@@ -4,7 +4,6 @@ import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
 import { AT, admitted, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
 
-/** The guarantees of `AccountStore.admit` about keys and limits. */
 export const admissionCases = defineCases({ of: "accounts" }, (test) => {
   test("a key that was never issued is unknown, whether its account exists or not", async (accounts) => {
     const fixture = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);

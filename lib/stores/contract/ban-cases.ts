@@ -4,9 +4,8 @@ import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
 
-/** The guarantees of `AccountStore` about bans. */
 export const banCases = defineCases({ of: "accounts" }, (test) => {
   test("the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key", async (accounts) => {
     const { admit, burst } = await createAccountFixture(accounts);
@@ -39,14 +38,13 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
   test("recorded rejections add to the count of the minute and trigger the ban", async (accounts) => {
     const { admit, burst } = await createAccountFixture(accounts);
     await burst(60, AT);
-    const key = { accountId: "acme", hash: FIRST.hash };
-    await accounts.recordRejections(key, 7, AT);
+    await accounts.recordRejections(KEY, 7, AT);
     assert.equal(await rejectionsOf(accounts), 7);
     assert.equal(outcomeName(await admit(AT)), "rate_limit_exceeded");
-    await accounts.recordRejections(key, 12, AT);
+    await accounts.recordRejections(KEY, 12, AT);
     assert.equal(await rejectionsOf(accounts), 20);
     assert.equal(outcomeName(await admit(AT)), "api_key_banned");
-    await accounts.recordRejections(key, 5, AT);
+    await accounts.recordRejections(KEY, 5, AT);
     assert.equal(await rejectionsOf(accounts), 21, "a banned key's rejections are not counted");
     await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
     assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "api_key_banned");
@@ -96,8 +94,7 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
       customLimits: { perMinute: 1, perDay: 9 },
     });
     const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
-    const admit = async (at: Instant) =>
-      outcomeName(await accounts.admit({ accountId: "acme", hash: FIRST.hash }, at, policy));
+    const admit = async (at: Instant) => outcomeName(await accounts.admit(KEY, at, policy));
     assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);
     assert.equal(await admit(AT + 2 * MINUTE_MS), "admitted");
   });

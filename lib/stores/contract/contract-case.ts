@@ -39,7 +39,6 @@ export interface AllOptions extends Required<ContractOptions> {
   closeAnother(another: Store): Promise<void>;
 }
 
-/** More than any case needs. */
 const MAX_ITEMS = 5_000;
 
 /** Collects everything that an async iterable yields. Fails if it does not end. */

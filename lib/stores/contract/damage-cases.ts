@@ -4,15 +4,13 @@ import type { Store } from "../store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
+import { readPages } from "./page-cases.ts";
 
 const IDS = Array.from({ length: 40 }, (_, index) => BigInt(index));
 const pending = (id: bigint) => ({ record: { id, quantity: 2 }, status: "pending" }) as const;
-/** More than a walk needs. */
-const MAX_PAGES = 100;
 const place = ({ orders }: Store) => orders.place(IDS.map(pending), AT);
 const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(id));
 
-/** The guarantees of a store about orders that cannot be read. */
 export const damageCases: readonly ContractCase[] = [
   ...defineCases({ of: "store", needs: "damage", part: "outbox" }, (test) => {
     test("orders with a damaged record or history stop no delivery of another: they are set aside, and shown", async (store, {
@@ -60,21 +58,14 @@ export const damageCases: readonly ContractCase[] = [
       await damage(5n, "record");
       await damage(39n, "record");
       for (const query of [{}, { order: "desc" }, { status: "pending" }] as const) {
-        const [found, damaged]: [bigint[], bigint[]] = [[], []];
-        let after: bigint | undefined;
-        for (let pages = 0; pages === 0 || after !== undefined; pages++) {
-          assert.ok(pages < MAX_PAGES, `A walk over ${found.length} orders ends within ${MAX_PAGES} pages.`);
-          const page = await orders.page({ ...query, after, limit: 7 });
-          assert.ok(page.orders.length + (page.damaged?.length ?? 0) <= 7, "at most the limit");
-          found.push(...page.orders.map(({ record }) => record.id));
-          for (const { id, problem } of page.damaged ?? []) {
-            damaged.push(id);
-            assert.match(problem, new RegExp(`order ${id} `, "i"), "the problem names the order");
-          }
-          after = page.next;
-        }
+        const damaged: bigint[] = [];
+        const found = await readPages(orders, { ...query, limit: 7 }, ({ id, problem }) => {
+          damaged.push(id);
+          assert.match(problem, new RegExp(`order ${id} `, "i"), "the problem names the order");
+        });
         const sorted = (ids: readonly bigint[]) => [...ids].sort((a, b) => Number(a - b));
-        assert.deepEqual([sorted(found), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
+        const ids = found.map(({ record }) => record.id);
+        assert.deepEqual([sorted(ids), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
       }
     });
 

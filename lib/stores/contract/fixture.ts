@@ -8,6 +8,10 @@ import type { PlanAssignment } from "../../plans/plan-limits.ts";
 export const AT: Instant = Date.UTC(2026, 10, 20, 12) + 250;
 export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
+/** What a request with the first key presents. */
+export const KEY = { accountId: "acme", hash: FIRST.hash };
+
+export const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 
 /** Creates the account `acme` with both keys. */
 export async function createAccountFixture(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { systemClock } from "../../core/time.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, pending } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
 /** Without the tokens, which another case is about. */
@@ -12,10 +12,8 @@ const tokensOf = async (orders: OrderStore, ids: readonly bigint[]) => {
   const found = await Promise.all(ids.map((id) => orders.find(id)));
   return found.flatMap((order = assert.fail()) => order.history.map(({ token }) => token));
 };
-const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const place = { event: "place", at: AT } as const;
 
-/** The guarantees of stores about the history of an order. */
 export const historyCases: readonly ContractCase[] = [
   ...defineCases({ of: "store" }, (test) => {
     test("the history of an order has each change with its instant, and who made it, in the order of the changes", async (store) => {

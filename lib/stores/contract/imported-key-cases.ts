@@ -17,7 +17,6 @@ async function importInto(id: string, accounts: AccountStore): Promise<void> {
   assert.equal(result.ok, true);
 }
 
-/** The guarantees of `AccountStore.importedKeys`. */
 export const importedKeyCases: readonly ContractCase[] = [
   ...defineCases({ of: "accounts", needs: "openAnother", part: "importedKeys" }, (test) => {
     test("no key is imported until one is recorded, which every instance learns, and it is no account", async (accounts, {

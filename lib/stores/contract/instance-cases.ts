@@ -12,11 +12,10 @@ import type { ApplyResult } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { type AllOptions, collect, defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 import { listWhileChanging } from "./order-cases.ts";
 
-const KEY = { accountId: "acme", hash: FIRST.hash };
 const INSTANCES = 4;
 /** How many calls an instance makes at once. */
 const LANES = 5;

@@ -4,10 +4,9 @@ import { performStoreOperation, type StoreOperation } from "../../orders/store-o
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, outcomeName, pending, SECOND } from "./fixture.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
-const KEY = { accountId: "acme", hash: FIRST.hash };
 const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "cancel" };
 
 /** Admits a request and performs its operation as the HTTP service does: in one transaction if the store has them. */
@@ -23,7 +22,6 @@ export async function request({ accounts, orders }: Store, operation: StoreOpera
   return { name: "admitted", outcome };
 }
 
-/** The guarantees of `AccountStore.admit` about the operation of a request. */
 export const operationCases = defineCases({ of: "store" }, (test) => {
   test("an admission performs operations on the orders of its store, which it names, or on none", async (store) => {
     const { accounts, orders } = store;
@@ -129,7 +127,7 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     let ids: bigint[] = [];
     for (const count of [0, 3, 1_203]) {
       const added = Array.from({ length: count - ids.length }, (_, index) => BigInt(ids.length + index));
-      await store.orders.place(added.map((id) => ({ record: { id }, status: "pending" })));
+      await store.orders.place(added.map(pending));
       ids = [...ids, ...added];
       const { outcome } = await request(store, { type: "list" });
       assert.ok(outcome?.type === "list");

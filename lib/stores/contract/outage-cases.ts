@@ -2,17 +2,15 @@ import assert from "node:assert/strict";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../store.ts";
 import { type ContractCase, collect, defineCases, findOrder } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, outcomeName } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, outcomeName } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
-const KEY = { accountId: "acme", hash: FIRST.hash };
 const ORDER = { record: { id: 7n, petId: 1n }, status: "pending" } as const;
 const OTHER = { record: { id: 8n }, status: "pending" } as const;
 /** What a call may take beyond its limit, on a machine that is busy. */
 const MAX_DELAY_MS = 2_000;
 const MAX_RECOVERY_MS = 15_000;
 
-/** Fails unless the call settles in time. */
 async function inTime<T>(name: string, call: Promise<T>): Promise<T> {
   const since = performance.now();
   try {
@@ -24,7 +22,6 @@ async function inTime<T>(name: string, call: Promise<T>): Promise<T> {
   }
 }
 
-/** Fails unless the call rejects with `StoreUnavailableError` in time. */
 async function assertUnavailable(name: string, call: Promise<unknown>): Promise<void> {
   const unavailable = (error: unknown) =>
     (isStoreUnavailable(error) && error.retryable) ||
@@ -63,7 +60,6 @@ async function onceAvailable<T>(call: () => Promise<T>): Promise<T> {
 
 const countOf = async ({ accounts }: Store) => (await accounts.find("acme"))?.usage.minute.count;
 
-/** The guarantees of a store whose database, or the network before it, fails. */
 export const outageCases: readonly ContractCase[] = [
   ...defineCases({ of: "store", needs: "interrupt" }, (test) => {
     test("while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back", async (store, {

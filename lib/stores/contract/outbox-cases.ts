@@ -6,9 +6,8 @@ import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.t
 import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
-import { AT } from "./fixture.ts";
+import { AT, pending } from "./fixture.ts";
 
-const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 86_400_000;
 /** Any number below zero is a lease. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isInvalidInput } from "../../core/errors.ts";
 import { ORDER_STATUSES, type OrderStatus, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
-import { MAX_PAGE_ORDERS, type OrderQuery } from "../../orders/order-query.ts";
+import { type DamagedOrder, MAX_PAGE_ORDERS, type OrderQuery } from "../../orders/order-query.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { toLine } from "../../orders/wire.ts";
 import { assertSameList, defineCases } from "./contract-case.ts";
@@ -14,15 +14,22 @@ const MAX_PAGES = 5_000;
 const order = (id: bigint, status: OrderStatus = "pending"): StoredOrder => ({ record: { id }, status });
 
 /** Reads every page of a query, and checks that each is within the limit and leads on. */
-async function readPages(orders: OrderStore, query: OrderQuery): Promise<readonly StoredOrder[]> {
+export async function readPages(
+  orders: OrderStore,
+  query: OrderQuery,
+  onDamaged: (order: DamagedOrder) => void = ({ problem }) => assert.fail(problem),
+): Promise<readonly StoredOrder[]> {
   const found: StoredOrder[] = [];
   let after = query.after;
   for (let pages = 0; pages < MAX_PAGES; pages++) {
     const page = await orders.page({ ...query, after });
-    assert.ok(page.orders.length <= query.limit, `a page has at most ${query.limit} orders`);
-    const isEmpty = page.orders.length === 0 && query.status === undefined && pages > 0;
+    const { damaged = [] } = page;
+    const count = page.orders.length + damaged.length;
+    assert.ok(count <= query.limit, `a page has at most ${query.limit} orders`);
+    const isEmpty = count === 0 && query.status === undefined && pages > 0;
     assert.ok(!isEmpty, "a page of all orders has 'next' only if an order follows");
     found.push(...page.orders);
+    damaged.forEach(onDamaged);
     const { next } = page;
     if (next === undefined) return found;
     const isBeyond = after === undefined || (query.order === "desc" ? next < after : next > after);
@@ -35,7 +42,6 @@ async function readPages(orders: OrderStore, query: OrderQuery): Promise<readonl
 const linesOf = (orders: readonly StoredOrder[]) => orders.map(toLine);
 const idsOf = (orders: readonly StoredOrder[]) => orders.map(({ record }) => record.id);
 
-/** The guarantees of `OrderStore.page` and `OrderStore.countByStatus`. */
 export const pageCases = defineCases({ of: "orders" }, (test) => {
   test("the only page of an empty store is empty, and every count is zero", async (orders) => {
     const { orders: found, next } = await orders.page({ limit: 10 });

@@ -3,7 +3,7 @@ import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../accounts/admissi
 import type { PlanTable } from "../../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, FIRST, outcomeName, SECOND } from "./fixture.ts";
+import { AT, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
 
 const POLICY: AdmissionPolicy = {
   ...DEFAULT_BAN_POLICY,
@@ -27,13 +27,11 @@ function manyPlans(count: number): PlanTable {
   return Object.fromEntries(names.map((name) => [name, { perMinute: 2, perDay: 9 }]));
 }
 
-/** The guarantees of `AccountStore.admit` with plans of the embedder. */
 export const planCases = defineCases({ of: "accounts" }, (test) => {
   test("requests are admitted exactly up to the limits of the plans that are passed, in both windows", async (accounts) => {
     await accounts.create({ id: "acme", plan: "tiny", keys: [FIRST] });
     const burst = async (count: number, at: number) => {
-      const key = { accountId: "acme", hash: FIRST.hash };
-      const all = await Promise.all(Array.from({ length: count }, () => accounts.admit(key, at, POLICY)));
+      const all = await Promise.all(Array.from({ length: count }, () => accounts.admit(KEY, at, POLICY)));
       return all.map(outcomeName).toSorted();
     };
     assert.deepEqual(await burst(4, AT), [

@@ -12,7 +12,6 @@ const MAX_PAUSE_MS = 5_000;
 /** After this time without throttling, an account is like any other. */
 const FORGET_MS = 30_000;
 
-/** The number of accounts whose pause is known. */
 const MAX_ACCOUNTS = 1_000;
 
 interface Pause {

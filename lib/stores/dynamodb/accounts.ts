@@ -264,7 +264,6 @@ export function belongTogether({ item, details }: AccountItems): boolean {
   return keysIn(details, item) !== undefined;
 }
 
-/** Reads what operators configure, with the keys in their order. */
 function settingsOf({ item, details }: AccountItems): AccountSettings {
   return {
     id: stringOf(item["id"]),

@@ -34,7 +34,6 @@ import {
   type TableClient,
 } from "./table.ts";
 
-/** The number of concurrent writes when many orders are placed. */
 const MAX_CONCURRENT_WRITES = 32;
 
 export interface OrderKeys {

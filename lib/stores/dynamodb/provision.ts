@@ -6,7 +6,7 @@ import {
   waitUntilTableExists,
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
-import { InvalidInputError } from "../../core/errors.ts";
+import { invalidInput } from "../../core/errors.ts";
 import { createDynamodbClient, send } from "./client.ts";
 import {
   BUCKET_COUNT_KEY,
@@ -34,11 +34,8 @@ export async function createDynamodbTables({
   /** @default 16 */
   readonly buckets?: number;
 }): Promise<void> {
-  if (!Number.isInteger(buckets) || buckets < 1 || buckets > MAX_BUCKETS) {
-    throw new InvalidInputError([
-      { path: "buckets", message: `Use a whole number from 1 to ${MAX_BUCKETS}.` },
-    ]);
-  }
+  if (!Number.isInteger(buckets) || buckets < 1 || buckets > MAX_BUCKETS)
+    throw invalidInput("buckets", `Use a whole number from 1 to ${MAX_BUCKETS}.`);
   const { orders, accounts } = tableDefinitions(naming);
   await withClient(client, async (dynamodb) => {
     const create = async (definition: TableDefinition) => {

@@ -149,9 +149,11 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
   };
 
   const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
-    if (!isConditionFailure(error)) throw error;
-    if (error.Item !== undefined) returnsOldItem = true;
-    const before = returnsOldItem ? error.Item : await get(key, signal);
+    // By name, because another copy of the AWS client has another class.
+    if (!(error instanceof Error && error.name === "ConditionalCheckFailedException")) throw error;
+    const { Item } = error as { readonly Item?: Item };
+    if (Item !== undefined) returnsOldItem = true;
+    const before = returnsOldItem ? Item : await get(key, signal);
     rejectLaterLayout(before);
     return { done: false, before };
   };
@@ -372,13 +374,4 @@ interface ItemsResponse {
 
 function hasLaterLayout({ layout }: Item): boolean {
   return layout !== undefined && numberOf(layout) > LAYOUT_VERSION;
-}
-
-interface ConditionFailure {
-  readonly Item?: Item;
-}
-
-// By name, because another copy of the AWS client has another class.
-function isConditionFailure(error: unknown): error is ConditionFailure {
-  return error instanceof Error && error.name === "ConditionalCheckFailedException";
 }

@@ -5,7 +5,6 @@ import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccountRow, toAccounts } 
 import { createAdmission } from "./admission.ts";
 import type { Database, Statement, Work } from "./database.ts";
 
-/** The account store over the tables `accounts`, `api_keys` and `settings`. */
 export function createAccountStore(database: Database): AccountStore {
   const { schema, read, change } = database;
   const joined = `LEFT JOIN ${schema}.api_keys k ON k.account = a.id`;

@@ -39,7 +39,6 @@ export interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** The largest number of tasks in one transaction. */
 const MAX_GROUP_SIZE = 500;
 
 /** The most groups at once, of different accounts: one is prepared while the other waits for the disk. */
@@ -59,7 +58,6 @@ const MAX_GROUP_WAIT_MS = 300;
 export function createAdmission(database: Database): Pick<AccountStore, "admit" | "recordRejections"> {
   const text = cancelText(database.schema);
   let waiting: Task[] = [];
-  /** The accounts whose tasks are being committed. */
   const busy = new Set<string>();
   let groups = 0;
 

@@ -65,7 +65,6 @@ export interface Database {
    * if it was committed.
    */
   changeAtOnce(statement: Statement, maxLockWaitMs: number, since: number): Promise<Rows>;
-  /** Adds a call that `settled` waits for. */
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no call is pending. */
   settled(): Promise<void>;

@@ -48,7 +48,6 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     return findings;
   }
 
-  /** Keys and indexes without which wrong rows are not rejected. */
   async function findKeys(): Promise<readonly Finding[]> {
     const found = await readCatalog(
       `SELECT c.relname || ' ' || k.contype::text FROM pg_catalog.pg_constraint k

@@ -222,7 +222,6 @@ export function toLiteral(text: string): string {
   return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
-/** The schema that has the tables, unless another one is given. */
 export const DEFAULT_SCHEMA = "store_orders";
 
 /** The result of a migration: the schema version before, 0 if there were no tables, and afterwards. */
@@ -282,7 +281,6 @@ function sameHash(schema: string, cause: unknown): StoreUnavailableError {
 /** The command with which an operator creates or migrates the tables. */
 const COMMAND = "'store-orders database migrate --postgres URL'";
 
-/** The error of a database that has another schema version than this program. */
 export function wrongVersion(version: number): StoreUnavailableError {
   if (version > SCHEMA_VERSION) {
     const cause = new NewerSchemaError(
@@ -307,7 +305,6 @@ export function missingTables(schema: string): StoreUnavailableError {
   );
 }
 
-/** The error of a role that may not create or change tables. */
 function mayNotMigrate(cause: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
     `The role may not create tables. Run ${COMMAND} as a role that may, or apply what --print prints.`,

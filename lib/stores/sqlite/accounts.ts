@@ -9,7 +9,6 @@ import { prepareWrite, type SqliteDatabase } from "./database.ts";
 /** The queries of the tables `accounts`, `api_keys` and `settings`, each to be called in a read or a write. */
 type AccountQueries = ReturnType<typeof accountQueries>;
 
-/** The account store over the tables `accounts`, `api_keys` and `settings`. */
 export function createAccountStore(
   database: SqliteDatabase<{ readonly accounts: AccountQueries }> & AdmissionDatabase,
 ): AccountStore {

@@ -34,7 +34,6 @@ export interface SqliteDatabase<Queries> {
   write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T>;
   /** Rejects unless a write succeeds and every query can be prepared. */
   check(): Promise<void>;
-  /** Closes the database when the pending writes have ended. */
   close(): Promise<void>;
 }
 

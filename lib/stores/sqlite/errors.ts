@@ -30,7 +30,6 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
   return error instanceof Error && "errcode" in error;
 }
 
-/** True if another process locks the database. */
 export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
 }
@@ -40,7 +39,6 @@ export function isNotWritable(error: unknown): boolean {
   return NOT_WRITABLE.includes(primaryCode(error));
 }
 
-/** True if a row with the same key exists. */
 export function isConstraint(error: unknown): boolean {
   return primaryCode(error) === CONSTRAINT;
 }

@@ -18,7 +18,6 @@ import { prepareWrite, type SqliteDatabase, versionCheck } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { listPageQuery, pageReader, rangeQuery } from "./list.ts";
 
-/** The queries of the orders, each to be called in a read or a write of its connection. */
 export type OrderQueries = ReturnType<typeof orderQueries>;
 
 type OrderDatabase = Pick<SqliteDatabase<{ readonly orders: OrderQueries }>, "read" | "write">;

@@ -27,7 +27,6 @@ const TRIGGERS = {
   END`,
 };
 
-/** The queries of the table `outbox`, each to be called in a read or a write. */
 type OutboxQueries = ReturnType<typeof outboxQueries>;
 
 /** The outbox over the table `outbox`. Its writes need not survive a power failure: a delivery is then repeated. */

@@ -140,10 +140,7 @@ export function validateOptions(options: object): void {
   if (!isStore(given["store"])) issues.unshift({ path: "store", message: STORE_RULE });
   for (const [index, server] of (Array.isArray(given["servers"]) ? given["servers"] : []).entries())
     if (typeof Object(server).url !== "string")
-      issues.push({
-        path: `servers[${index}].url`,
-        message: "Give its URL, which ends with /v1.",
-      });
+      issues.push({ path: `servers[${index}].url`, message: "Give its URL, which ends with /v1." });
   issues.push(...findKeySourceIssues(given["keys"]));
   const info = given["openapi"];
   issues.push(...findTypeIssues(info, INFO_FIELDS, "openapi."));

@@ -74,9 +74,7 @@ export function webhook({
     const gone = () =>
       new WebhookError(
         `${host} has answered 410, so this process sends nothing more until it is restarted.`,
-        {
-          retryable: false,
-        },
+        { retryable: false },
       );
     if (isGone) throw gone();
     const sentAt = new Date(now());

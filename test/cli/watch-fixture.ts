@@ -1,6 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { runWatch, type WatchEnd } from "../../lib/cli/commands/domains-watch.ts";
-import { formatChange } from "../../lib/cli/watch-step.ts";
+import { formatChange, runWatch, type WatchEnd } from "../../lib/cli/watch.ts";
 import { observeHosts, type WatchState } from "../../lib/domains/observation.ts";
 import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";

@@ -105,11 +105,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
           "The file already exists, and was not changed. Delete it, or name another file.",
         );
       }
-      await printResult(context, {
-        database: location,
-        backup: file,
-        bytes: statSync(file).size,
-      });
+      await printResult(context, { database: location, backup: file, bytes: statSync(file).size });
     });
 
   group

@@ -37,8 +37,7 @@ import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";
 import { printResults } from "../output.ts";
 import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
-import { watchChangeSchema } from "../watch-step.ts";
-import { watchHosts } from "./domains-watch.ts";
+import { watchChangeSchema, watchHosts } from "../watch.ts";
 
 /** `domains`: the DNS records of custom domains, printed and verified. */
 export function defineDomains(group: Command, context: CommandContext): void {
@@ -147,12 +146,7 @@ export function createVerification(
   const resolver = createResolver(server, options);
   const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
   const [first = DEFAULT_AUTHORITY[deployment], ...others] = names ?? [];
-  return {
-    resolver,
-    authorities: [readAuthority(first), ...others.map(readAuthority)],
-    probe,
-    deployment,
-  };
+  return { resolver, authorities: [readAuthority(first), ...others.map(readAuthority)], probe, deployment };
 }
 
 /** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */

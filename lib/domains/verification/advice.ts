@@ -26,10 +26,7 @@ export function adviceFor(
   {
     state,
     attention = "certificate_overdue",
-  }: {
-    readonly state: DomainState | "unknown";
-    readonly attention?: AttentionReason;
-  },
+  }: { readonly state: DomainState | "unknown"; readonly attention?: AttentionReason },
   deployment: Deployment = "stack",
 ): readonly string[] {
   const request = REQUEST_CERTIFICATE[deployment];

@@ -100,11 +100,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("an update replaces the settings, and a failed update or a missing account changes nothing", async (accounts) => {
     await accounts.create(account);
-    const enterprise = {
-      ...account,
-      plan: "enterprise",
-      customLimits: { perMinute: 5, perDay: 6 },
-    } as const;
+    const enterprise = { ...account, plan: "enterprise", customLimits: { perMinute: 5, perDay: 6 } } as const;
     const updated = await accounts.update("acme", () => ({ ok: true, account: enterprise }));
     assert.deepEqual(updated, { ok: true, account: enterprise });
     const failure = { ok: false, code: "too_many_keys" } as const;

@@ -89,10 +89,7 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("the given policy sets the threshold and the length of a ban", async (accounts) => {
-    await createAccountFixture(accounts, {
-      plan: "enterprise",
-      customLimits: { perMinute: 1, perDay: 9 },
-    });
+    await createAccountFixture(accounts, { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } });
     const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
     const admit = async (at: Instant) => outcomeName(await accounts.admit(KEY, at, policy));
     assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);

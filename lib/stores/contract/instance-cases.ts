@@ -68,10 +68,7 @@ export const instanceCases = defineCases({ of: "store", needs: "openAnother" }, 
       await store.orders.place(ids.map(pending));
       const instances = await openAll(store, options);
       // An account each: a store that locks the account of a request does not lock the order by that.
-      const keys = instances.map((_, index) => ({
-        accountId: `shop-${index}`,
-        hash: `${index}`.repeat(64),
-      }));
+      const keys = instances.map((_, index) => ({ accountId: `shop-${index}`, hash: `${index}`.repeat(64) }));
       for (const { accountId, hash } of keys)
         await store.accounts.create({
           ...{ id: accountId, ...HIGHEST },

@@ -101,12 +101,7 @@ export const pageCases = defineCases({ of: "orders" }, (test) => {
       const cancelled = await readPages(orders, { status: "cancelled", limit });
       const expected = [-300n, -7n, 0n, 299n].map((id) => order(id, "cancelled"));
       assertSameList(linesOf(cancelled), linesOf(expected), "the walk over cancelled orders");
-      const fromTheEnd = await readPages(orders, {
-        status: "cancelled",
-        order: "desc",
-        after: 299n,
-        limit,
-      });
+      const fromTheEnd = await readPages(orders, { status: "cancelled", order: "desc", after: 299n, limit });
       assertSameList(linesOf(fromTheEnd), linesOf(expected.slice(0, -1).toReversed()), "the descending walk");
     }
     const pending = await readPages(orders, { status: "pending", limit: 100 });

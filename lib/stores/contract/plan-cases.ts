@@ -62,9 +62,7 @@ export const planCases = defineCases({ of: "accounts" }, (test) => {
     for (const [index, [plans, plan, outcome]] of TABLES.entries()) {
       const id = `acme-${index}`;
       const key = { ...FIRST, id: `${id}.key`, hash: `${index}`.repeat(64) };
-      const limits = Object.values(plans).includes("custom") && {
-        customLimits: { perMinute: 2, perDay: 9 },
-      };
+      const limits = Object.values(plans).includes("custom") && { customLimits: { perMinute: 2, perDay: 9 } };
       await accounts.create({ id, plan, ...limits, keys: [key] });
       const admit = () =>
         accounts.admit({ accountId: id, hash: key.hash }, AT, { ...DEFAULT_BAN_POLICY, plans });

@@ -249,10 +249,7 @@ function whileSettingsAndWindowsUnchanged(seen: Item, { usage }: KeyState): Part
 function whileCountsUnchanged({ usage }: KeyState): Partial<ConditionalUpdate> {
   return {
     conditions: ["#minuteCount = :minuteCount", "#dayCount = :dayCount"],
-    values: {
-      ":minuteCount": numberValue(usage.minute.count),
-      ":dayCount": numberValue(usage.day.count),
-    },
+    values: { ":minuteCount": numberValue(usage.minute.count), ":dayCount": numberValue(usage.day.count) },
   };
 }
 

@@ -47,11 +47,7 @@ export function createMarking(table: TableClient): Marking {
       });
     }
     if (!(await reading)) return () => ({});
-    return (changes) => ({
-      u: numberValue(0),
-      o: numberValue(at),
-      d: numberValue(changes),
-    });
+    return (changes) => ({ u: numberValue(0), o: numberValue(at), d: numberValue(changes) });
   };
 }
 

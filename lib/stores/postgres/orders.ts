@@ -26,10 +26,7 @@ export function createOrderStore(database: Database): PostgresOrderStore {
   const { schema, read, change } = database;
   return {
     place: (placed, at = systemClock(), origin) =>
-      change({
-        durable: true,
-        ...placeOrders(schema, placed, packChange(newChange("place", at, origin))),
-      }),
+      change({ durable: true, ...placeOrders(schema, placed, packChange(newChange("place", at, origin))) }),
 
     async find(id) {
       if (!isInt64(id)) return undefined;

@@ -22,11 +22,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
   }
 
   const write = (statement: Statement, durable = false): Promise<Rows> =>
-    change({
-      durable,
-      first: [statement],
-      decide: ([rows = []]) => ({ writes: [], result: () => rows }),
-    });
+    change({ durable, first: [statement], decide: ([rows = []]) => ({ writes: [], result: () => rows }) });
 
   /** Returns the orders that it has found. Each has the number of its changes, which a change raises, or waits for this. */
   async function acknowledge(

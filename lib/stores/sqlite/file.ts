@@ -100,12 +100,7 @@ export function databaseFile(path: string) {
   };
 }
 
-const NO_FILE = {
-  check() {},
-  isFolderUnchanged: () => true,
-  assertReopenable() {},
-  assertLogReleased() {},
-};
+const NO_FILE = { check() {}, isFolderUnchanged: () => true, assertReopenable() {}, assertLogReleased() {} };
 
 /**
  * A file system can give two changes within a tick of its clock the same time. A tick is 1 to 10 ms, by the

@@ -69,62 +69,49 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
 };
 
 /** The one session of a console. It ends with the process, and nothing of it is stored. */
-export class Session {
+export type Session = ReturnType<typeof createSession>;
+
+/** Creates the session. `keepConnection` gets the connection of every request that has it. */
+export function createSession(
+  port: number,
+  view: Pick<View, "storeName" | "sections">,
+  keepConnection: (connection: Socket) => void,
+) {
   /**
    * The path of every address, without a slash at the end. Browsers send a cookie to every port of a host. They send this
    * one only below its path, which another server on this machine does not know.
    */
-  readonly basePath = `/${randomBytes(12).toString("base64url")}`;
-  /** Starts the session, once. */
-  readonly linkToken = newSecret();
-  /** Every change carries it, so that no other page can make one. */
-  readonly formToken = newSecret();
-  readonly #cookie = newSecret();
-  readonly #cookieName: string;
-  #isRedeemed = false;
-
-  constructor(port: number) {
-    this.#cookieName = `store-orders-console-${port}`;
-  }
-
-  /** True if the request has the session's cookie. */
-  #isIn(c: Context): boolean {
-    return this.#isRedeemed && isEqual(getCookie(c, this.#cookieName), this.#cookie);
-  }
+  const basePath = `/${randomBytes(12).toString("base64url")}`;
+  const [linkToken, formToken, cookie] = [newSecret(), newSecret(), newSecret()];
+  const cookieName = `store-orders-console-${port}`;
+  let isRedeemed = false;
+  const isMember = (c: Context) => isRedeemed && isEqual(getCookie(c, cookieName), cookie);
 
   /** Answers the token of the link with the cookie, once. */
-  readonly start: Handler = async (c) => {
+  const start: Handler = async (c) => {
     // The browser that has the session can open any link again, such as one in its history.
-    if (this.#isIn(c)) return c.body(null, 204);
+    if (isMember(c)) return c.body(null, 204);
     const { token } = await readForm(c);
-    if (!isEqual(token, this.linkToken)) return c.html(INCOMPLETE_LINK, 403);
-    if (this.#isRedeemed) return c.html(USED_LINK, 403);
-    this.#isRedeemed = true;
-    const scope = { path: `${this.basePath}/`, httpOnly: true, sameSite: "Strict" } as const;
-    setCookie(c, this.#cookieName, this.#cookie, scope);
+    if (!isEqual(token, linkToken)) return c.html(INCOMPLETE_LINK, 403);
+    if (isRedeemed) return c.html(USED_LINK, 403);
+    isRedeemed = true;
+    setCookie(c, cookieName, cookie, { path: `${basePath}/`, httpOnly: true, sameSite: "Strict" });
     return c.body(null, 204);
   };
 
-  /**
-   * Rejects requests without the cookie, and changes without the token. `keepConnection` gets the connection of every
-   * request with the cookie.
-   */
-  membersOnly(
-    view: Pick<View, "storeName" | "sections">,
-    keepConnection: (connection: Socket) => void,
-  ): MiddlewareHandler<ConsoleVariables> {
-    return async (c, next) => {
-      if (!this.#isIn(c)) return c.html(NO_ACCESS, 401);
-      keepConnection((c.env as HttpBindings).incoming.socket);
-      const { basePath, formToken } = this;
-      const isChange = c.req.method === "POST";
-      const fields = isChange ? await readForm(c) : {};
-      if (isChange && !isEqual(fields["token"], formToken)) return c.html(WRONG_FORM, 403);
-      const from = redactKeys(fields["from"] ?? c.req.query("from") ?? "");
-      c.set("view", { ...view, basePath, formToken, fields, from });
-      return next();
-    };
-  }
+  /** Rejects requests without the cookie, and changes without the token, so that no other page can make one. */
+  const membersOnly: MiddlewareHandler<ConsoleVariables> = async (c, next) => {
+    if (!isMember(c)) return c.html(NO_ACCESS, 401);
+    keepConnection((c.env as HttpBindings).incoming.socket);
+    const isChange = c.req.method === "POST";
+    const fields = isChange ? await readForm(c) : {};
+    if (isChange && !isEqual(fields["token"], formToken)) return c.html(WRONG_FORM, 403);
+    const from = redactKeys(fields["from"] ?? c.req.query("from") ?? "");
+    c.set("view", { ...view, basePath, formToken, fields, from });
+    return next();
+  };
+
+  return { basePath, linkToken, start, membersOnly };
 }
 
 const HOW_TO_GET_A_LINK = html`<p>Stop the console with Ctrl-C in its terminal, run <code>store-orders console</code>

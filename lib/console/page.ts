@@ -61,6 +61,11 @@ export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readon
   return [basePath, ...segments.map(encodeURIComponent)].join("/");
 }
 
+/** An address with a query, which can be empty. */
+export function withQuery(path: string, query: string): string {
+  return query === "" ? path : `${path}?${query}`;
+}
+
 /** The result of a change, shown above the page. */
 export interface Notice {
   readonly kind: "success" | "failure";
@@ -129,15 +134,14 @@ function layout(view: View, path: string, { title, back, lead, actions, notice, 
 
 /** The search. It sends what was pasted in a body, and asks the browser to keep it nowhere: it can be a key. */
 function searchForm(view: View): Html {
+  const sought = "Order, account, key or domain";
   return html`<form class="search" role="search" method="post" action="${pathOf(view, "search")}">
     <input type="hidden" name="token" value="${view.formToken}">
-    <input type="search" name="text" aria-label="${SOUGHT}" placeholder="${SOUGHT}"
+    <input type="search" name="text" aria-label="${sought}" placeholder="${sought}"
       autocomplete="off" autocapitalize="none" spellcheck="false">
     <button>Search</button>
   </form>`;
 }
-
-const SOUGHT = "Order, account, key or domain";
 
 /** A titled part of a page, with its buttons. `name` is unique on the page. A table needs the layout `flush`. */
 export function panel(
@@ -200,14 +204,14 @@ export function linkRow(
 
 /** The link from a list to the page of one thing, which leads back to what is shown of the list. */
 export function itemLink(view: View, section: string, id: string): Html {
-  const query = view.list ? `?${new URLSearchParams({ from: view.list })}` : "";
-  return html`<a href="${pathOf(view, section, id)}${query}" title="${id}">${id}</a>`;
+  const from = view.list ? `${new URLSearchParams({ from: view.list })}` : "";
+  return html`<a href="${withQuery(pathOf(view, section, id), from)}" title="${id}">${id}</a>`;
 }
 
 /** The link from the page of one thing to the list that it was opened from, otherwise to all of the list. */
 function backLink(view: View, section: string): Html {
-  const [query, label] = view.from === "" ? ["", `All ${section}`] : [`?${view.from}`, "Back to the list"];
-  return html`<a class="crumb" href="${pathOf(view, section)}${query}">← ${label}</a>`;
+  const label = view.from === "" ? `All ${section}` : "Back to the list";
+  return html`<a class="crumb" href="${withQuery(pathOf(view, section), view.from)}">← ${label}</a>`;
 }
 
 /** A document. Its files have no base path, so that a page without the session can load them too. */

@@ -13,7 +13,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
-import { limitConnections, ownPagesOnly, Session, securityHeaders, smallFormsOnly } from "./access.ts";
+import { createSession, limitConnections, ownPagesOnly, securityHeaders, smallFormsOnly } from "./access.ts";
 import { addAccountPages } from "./accounts/accounts.ts";
 import { addDomainPages } from "./domains/domains.ts";
 import { type DomainsOptions, openDomains } from "./domains/hosts.ts";
@@ -60,7 +60,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     server.once("error", reject).listen(options.port, LOOPBACK, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const session = new Session(port);
+  const session = createSession(port, { storeName, sections: SECTIONS }, keepConnection);
   const { basePath } = session;
 
   app.use(securityHeaders, ownPagesOnly(session), smallFormsOnly);
@@ -71,7 +71,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   for (const [path, [type, content]] of Object.entries(ASSETS))
     app.get(path, (c) => c.body(content, 200, { "content-type": `${type}; charset=utf-8` }));
   app.post(`${basePath}/session`, session.start);
-  app.use(session.membersOnly({ storeName, sections: SECTIONS }, keepConnection));
+  app.use(session.membersOnly);
   app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0].path}`));
   const pages: ConsoleApp = app.basePath(basePath);
   const domains = options.domains && openDomains(options.domains, options.clock);

@@ -17,6 +17,7 @@ import {
   sendPage,
   table,
   type View,
+  withQuery,
 } from "../page.ts";
 import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
 
@@ -115,8 +116,7 @@ export async function sendAccountsPage(
   const { shown, next, counts } = await readList(store.accounts, after, show, isIn);
   const view = { ...c.get("view"), list: formatList(list) };
   const path = pathOf(view, "accounts");
-  const linkTo = (to: Partial<AccountList>) =>
-    `${path}?${formatList({ show, starts: [], ...to })}`.replace(/\?$/, "");
+  const linkTo = (to: Partial<AccountList>) => withQuery(path, formatList({ show, starts: [], ...to }));
   const pages = linkRow("Pages", [
     ["First page", starts.length === 0 ? undefined : linkTo({})],
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],

@@ -76,10 +76,8 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     });
   }
   addChange("plan", "plan", async (id, fields) => {
-    return noticeOf(
-      await accounts.setPlan(id, readPlanFields(fields, plans)),
-      `The plan is now ${fields["plan"]}.`,
-    );
+    const result = await accounts.setPlan(id, readPlanFields(fields, plans));
+    return noticeOf(result, `The plan is now ${fields["plan"]}.`);
   });
   addChange("delete", "delete", async (id, { account = "" }) => {
     if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);

@@ -12,57 +12,50 @@ import { formatInstant, type Html, pathOf, type View } from "../page.ts";
 const MAX_SHARE = 1 / 20;
 const PATIENCE_MS = 100;
 
+/** The last count of the orders of a store by status, and the means to count again. */
+export type OrderCounter = ReturnType<typeof createOrderCounter>;
+
 /** Counts the orders of a store by status, one count at a time. */
-export class OrderCounter {
-  /** The last complete count. */
-  latest: { readonly counts: OrderCounts; readonly at: Instant } | undefined;
-  /** The reason why the last count failed, if it did. */
-  failure: string | undefined;
-  #running: Promise<void> | undefined;
-  #dueAt = 0;
-  readonly #store: OrderStore;
-  readonly #clock: Clock;
+export function createOrderCounter(store: OrderStore, clock: Clock) {
+  let latest: { readonly counts: OrderCounts; readonly at: Instant } | undefined;
+  let failure: string | undefined;
+  let running: Promise<void> | undefined;
+  let dueAt = 0;
 
-  constructor(store: OrderStore, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  get isRunning(): boolean {
-    return this.#running !== undefined;
-  }
-
-  /** The orders with a status, or all of them, by the last count. */
-  of(status?: OrderStatus): number | undefined {
-    const counts = this.latest?.counts;
-    return (
-      counts && Object.values(status === undefined ? counts : [counts[status]]).reduce((sum, n) => sum + n, 0)
-    );
+  async function countAll(): Promise<void> {
+    const start = performance.now();
+    failure = undefined;
+    try {
+      latest = { counts: await store.countByStatus(), at: clock() };
+    } catch (error) {
+      failure = errorMessage(error);
+    }
+    const end = performance.now();
+    dueAt = end + (end - start) / MAX_SHARE;
+    running = undefined;
   }
 
   /** Counts, unless a count is running. Resolves with its end, or after a tenth of a second. */
-  async count(): Promise<void> {
-    this.#running ??= this.#countAll();
-    await Promise.race([this.#running, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  async function count(): Promise<void> {
+    running ??= countAll();
+    await Promise.race([running, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
-  /** Counts if counting then takes at most a twentieth of the time. */
-  async refresh(): Promise<void> {
-    if (performance.now() >= this.#dueAt) await this.count();
-  }
-
-  async #countAll(): Promise<void> {
-    const start = performance.now();
-    this.failure = undefined;
-    try {
-      this.latest = { counts: await this.#store.countByStatus(), at: this.#clock() };
-    } catch (error) {
-      this.failure = errorMessage(error);
-    }
-    const end = performance.now();
-    this.#dueAt = end + (end - start) / MAX_SHARE;
-    this.#running = undefined;
-  }
+  return {
+    count,
+    /** Counts if counting then takes at most a twentieth of the time. */
+    async refresh(): Promise<void> {
+      if (performance.now() >= dueAt) await count();
+    },
+    /** The last complete count, the reason why the last one failed, if it did, and whether one is running. */
+    state: () => ({ latest, failure, isRunning: running !== undefined }),
+    /** The orders with a status, or all of them, by the last complete count. */
+    of(status?: OrderStatus): number | undefined {
+      const counts =
+        latest && (status === undefined ? Object.values(latest.counts) : [latest.counts[status]]);
+      return counts?.reduce((sum, number) => sum + number, 0);
+    },
+  };
 }
 
 /** The counts, each as a link to its orders, and on a metered store the cost of counting with a button. */
@@ -73,7 +66,7 @@ export function countsPanel(
   linkTo: (status?: OrderStatus) => string,
   current?: OrderStatus,
 ): Html {
-  const { latest, isRunning, failure } = counter;
+  const { latest, isRunning, failure } = counter.state();
   const items = [undefined, ...ORDER_STATUSES].map((status) => {
     const count = counter.of(status);
     const mark = status === current ? html` aria-current="true"` : "";
@@ -93,7 +86,7 @@ export function countsPanel(
 }
 
 function countOnRequest(view: View, counter: OrderCounter): Html {
-  const button = html`<button${counter.isRunning ? html` disabled` : ""}>Count now</button>`;
+  const button = html`<button${counter.state().isRunning ? html` disabled` : ""}>Count now</button>`;
   return html`<p class="small">${explainCountCost(counter.of())}</p>
     ${changeForm(view, pathOf(view, "orders", "count"), button)}`;
 }

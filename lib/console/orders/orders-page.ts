@@ -20,6 +20,7 @@ import {
   sendPage,
   table,
   timeOf,
+  withQuery,
 } from "../page.ts";
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
 import { findOrder, orderActions, placeButton, placedAt, statusBadge } from "./order-page.ts";
@@ -149,10 +150,8 @@ export async function sendOrdersPage(
   const now = clock();
   const { readUnits, next, previous } = page;
   const { status, sort, side, id } = shown;
-  const linkTo = (to: OrderTable, path = pathOf(view, "orders")) => {
-    const query = formatTable(to);
-    return `${path}${query === "" ? "" : `?${query}`}`;
-  };
+  const linkTo = (to: OrderTable, ...path: readonly string[]) =>
+    withQuery(pathOf(view, "orders", ...path), formatTable(to));
   const rows = page.rows.map(({ id: orderId, order }) => {
     const link = itemLink(view, "orders", `${orderId}`);
     const placing = timeOf(placed.get(orderId), now);
@@ -177,9 +176,10 @@ export async function sendOrdersPage(
   const sorts = (["highest", "lowest"] as const).map(
     (each) => [SORTS[each], linkTo({ ...FIRST_TABLE, status, sort: each }), each === sort] as const,
   );
-  const exportPath = linkTo({ status, sort, side: "after" }, pathOf(view, "orders", "export"));
+  const count = counter.of(status);
+  const exported = `${count === undefined ? "" : `${formatCount(count)} `}${count === 1 ? "order" : "orders"}`;
   const tools = html`${linkRow("Order of the table", sorts)}
-    <a class="button" href="${exportPath}" download>${exportLabel(counter.of(status))}</a>`;
+    <a class="button" href="${linkTo({ status, sort, side: "after" }, "export")}" download>Export ${exported} (NDJSON)</a>`;
   const content = html`${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))} ${pages}`;
   const body = html`${countsPanel(view, counter, isMetered, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
     ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
@@ -188,12 +188,6 @@ export async function sendOrdersPage(
   const lead = "Shipping and cancelling cannot be undone.";
   const actions = placeButton(view, result);
   return sendPage(c, { title: "Orders", lead, actions, body, notice: result?.notice });
-}
-
-/** What an export writes, as far as the last count knows. */
-function exportLabel(count: number | undefined): string {
-  if (count === undefined) return "Export orders (NDJSON)";
-  return `Export ${formatCount(count)} ${count === 1 ? "order" : "orders"} (NDJSON)`;
 }
 
 const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;

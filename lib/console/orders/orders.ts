@@ -9,7 +9,7 @@ import { createOrders, type Orders } from "../../orders/orders.ts";
 import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
 import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, View } from "../page.ts";
-import { OrderCounter } from "./order-counts.ts";
+import { createOrderCounter } from "./order-counts.ts";
 import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
@@ -17,7 +17,7 @@ import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPag
 export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock, by: "console" });
-  const counter = new OrderCounter(store.orders, clock);
+  const counter = createOrderCounter(store.orders, clock);
   const context = { ...dependencies, counter, placings: createPlacings(store.orders) };
 
   app.get("/orders", (c) => sendTable(c, (table) => sendOrdersPage(c, context, table)));
@@ -49,8 +49,9 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
     const view = c.get("view");
     const count = async (): Promise<Notice> => {
       await counter.count();
-      if (counter.failure !== undefined) return { kind: "failure", message: counter.failure };
-      const message = counter.isRunning ? "The count has started." : "Every order has been counted.";
+      const { failure, isRunning } = counter.state();
+      if (failure !== undefined) return { kind: "failure", message: failure };
+      const message = isRunning ? "The count has started." : "Every order has been counted.";
       return { kind: "success", message };
     };
     return sendOrdersPage(c, context, listOf(view), await submit("count", view, count));

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { explainCountCost, MAX_ITEM_BYTES, OrderCounter } from "../../../lib/console/orders/order-counts.ts";
+import {
+  createOrderCounter,
+  explainCountCost,
+  MAX_ITEM_BYTES,
+} from "../../../lib/console/orders/order-counts.ts";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { systemClock } from "../../../lib/core/time.ts";
 import { sumByStatus } from "../../../lib/orders/lifecycle.ts";
@@ -22,19 +26,19 @@ const COUNTS = sumByStatus([["pending", 3]]);
 
 test("a count that takes long goes on in the background, and no second one begins", async () => {
   const { orders, counts } = storeThatCounts();
-  const counter = new OrderCounter(orders, () => 7);
+  const counter = createOrderCounter(orders, () => 7);
   await counter.refresh();
   await counter.count();
-  expect([counts.length, counter.isRunning, counter.latest]).toEqual([1, true, undefined]);
+  expect([counts.length, counter.state().isRunning, counter.state().latest]).toEqual([1, true, undefined]);
   counts[0]?.(COUNTS);
   await counter.count();
-  expect([counts.length, counter.isRunning]).toEqual([1, false]);
-  expect(counter.latest).toEqual({ counts: COUNTS, at: 7 });
+  expect([counts.length, counter.state().isRunning]).toEqual([1, false]);
+  expect(counter.state().latest).toEqual({ counts: COUNTS, at: 7 });
 });
 
 test("after a count that took long, the next refresh is not due yet, but a request for a count is", async () => {
   const { orders, counts } = storeThatCounts();
-  const counter = new OrderCounter(orders, systemClock);
+  const counter = createOrderCounter(orders, systemClock);
   await counter.refresh();
   counts[0]?.(COUNTS);
   await counter.refresh();
@@ -51,13 +55,13 @@ test("a store that cannot be reached fails the count, and the next one can succe
     if (fails) throw new StoreUnavailableError("The store does not answer.");
     return orders.countByStatus();
   };
-  const counter = new OrderCounter({ ...orders, countByStatus }, systemClock);
+  const counter = createOrderCounter({ ...orders, countByStatus }, systemClock);
   await counter.count();
-  expect(counter.failure).toBe("The store does not answer.");
+  expect(counter.state().failure).toBe("The store does not answer.");
   fails = false;
   await counter.count();
-  expect(counter.latest?.counts.pending).toBe(0);
-  expect(counter.failure).toBeUndefined();
+  expect(counter.state().latest?.counts.pending).toBe(0);
+  expect(counter.state().failure).toBeUndefined();
 });
 
 test("the page counts a store that costs nothing to read, and is empty for an update if nothing has changed", async () => {

@@ -32,7 +32,7 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
  * Rejects every request that may not come from the console's own page. Any page may link to the entry, which contains
  * nothing.
  */
-export function ownPagesOnly({ basePath }: Session): MiddlewareHandler {
+export function ownPagesOnly(basePath: string): MiddlewareHandler {
   const reject = (c: Context, reason: string, status: 403 | 405 = 403) =>
     c.html(plainPage("Not allowed", html`<p>${reason}</p>`), status);
   return async (c, next) => {
@@ -68,10 +68,10 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
   return c.html(plainPage("Too large", problem), 413);
 };
 
-/** The one session of a console. It ends with the process, and nothing of it is stored. */
-export type Session = ReturnType<typeof createSession>;
-
-/** Creates the session. `keepConnection` gets the connection of every request that has it. */
+/**
+ * Creates the one session of a console. It ends with the process, and nothing of it is stored. `keepConnection` gets the
+ * connection of every request that has it.
+ */
 export function createSession(
   port: number,
   view: Pick<View, "storeName" | "sections">,

@@ -63,7 +63,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const session = createSession(port, { storeName, sections: SECTIONS }, keepConnection);
   const { basePath } = session;
 
-  app.use(securityHeaders, ownPagesOnly(session), smallFormsOnly);
+  app.use(securityHeaders, ownPagesOnly(basePath), smallFormsOnly);
   // The page that the link opens. Its script sends the token, which is behind the `#` and so in no request's address.
   const entry = html`<div id="entry" data-action="${basePath}/session" data-next="${basePath}/"><p>One moment.</p></div>
     <noscript><p>The console needs JavaScript.</p></noscript>`;

@@ -67,21 +67,16 @@ const PAGE_SIZE = 50;
 /** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
 const MAX_READ = 3_000;
 
-interface ListPage {
-  readonly shown: readonly Account[];
-  /** Where the next page begins, if there may be one. */
-  readonly next?: string | undefined;
-  /** The number of accounts of each filter, if every account was read for this page. */
-  readonly counts?: Readonly<Record<Filter, number>>;
-}
-
-/** Reads the accounts of a page. */
+/**
+ * Reads the accounts of a page, where the next one begins, if there may be one, and how many accounts each filter has, if
+ * every account was read.
+ */
 async function readList(
   store: AccountStore,
   after: string | undefined,
   show: Filter,
   isIn: Readonly<Record<Filter, (account: Account) => boolean>>,
-): Promise<ListPage> {
+) {
   const shown: Account[] = [];
   const counts = { all: 0, banned: 0, limit: 0 };
   let last: string | undefined;

@@ -12,15 +12,13 @@ import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
-import { submit } from "../form.ts";
+import { type FormResult, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
 import { readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
 /** The fields of the forms, by the names that the operations use. */
 const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "overlap" };
-
-type Fields = Readonly<Record<string, string>>;
 
 /** Adds the section about accounts: usage, bans, plans and keys. */
 export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
@@ -64,7 +62,7 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   function addChange(
     path: string,
     form: string,
-    change: (id: string, fields: Fields, key: string) => Promise<Notice>,
+    change: (id: string, fields: FormResult["values"], key: string) => Promise<Notice>,
   ): void {
     app.post(`/accounts/:id/${path}`, async (c) => {
       const { id, key = "" } = c.req.param() as { id: string; key?: string };

@@ -54,9 +54,6 @@ interface StackSource {
   read(): Promise<{ readonly hosts: readonly HostToVerify[]; readonly knownZones: readonly string[] }>;
 }
 
-/** The kind of a source. */
-export type SourceKind = DomainsOptions["source"]["kind"];
-
 /** The hosts of the project at one time. */
 export interface KnownHosts {
   readonly ok: true;
@@ -78,7 +75,7 @@ export interface HostsProblem extends Issue {
 
 /** A domains file, or the outputs of a stack. */
 export interface HostSource {
-  readonly kind: SourceKind;
+  readonly kind: DomainsOptions["source"]["kind"];
   /** The source's name for people. */
   readonly name: string;
   /** Reads the hosts as they are now. */
@@ -143,8 +140,6 @@ export interface ObservedHost extends HostObservation {
   readonly observedAt: Instant;
 }
 
-const INTERVAL_MS = 15_000;
-
 /** The time for which a record that was looked up is shown, and the time that a page waits for it. */
 const MAX_RECORD_AGE_MS = 60_000;
 const MAX_RECORD_WAIT_MS = 1_000;
@@ -154,7 +149,7 @@ const MAX_RECORD_WAIT_MS = 1_000;
  * asked. Nothing of it is stored.
  */
 export function createProgress(
-  { intervalMs = INTERVAL_MS, ...verification }: Omit<DomainsOptions, "source" | "zones">,
+  { intervalMs = 15_000, ...verification }: Omit<DomainsOptions, "source" | "zones">,
   clock: Clock,
   knownZones: () => readonly string[],
 ) {

@@ -1,12 +1,6 @@
 /** The domains of a stack: their state, and the lines of the stack file that change them. */
 import { html } from "hono/html";
-import {
-  type ConfiguredHost,
-  type DomainMapping,
-  type DomainsInput,
-  type HostRole,
-  hostsOf,
-} from "../../domains/mapping.ts";
+import type { ConfiguredHost, DomainMapping, DomainsInput, HostRole } from "../../domains/mapping.ts";
 import { type ParsedDomains, parseDomains } from "../../domains/parse.ts";
 import type { StackStatus } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -71,9 +65,8 @@ function toInput(hosts: readonly ConfiguredHost[]): DomainsInput {
 }
 
 /** The lines of a mapping with their place in the stack file, in the form of the documentation. */
-function toLines(domains: DomainMapping): string {
-  if (hostsOf(domains).length === 0) return "config:\n  store-orders:domains: {}";
-  const { primary, aliases, redirects } = domains;
+function toLines({ primary, aliases, redirects }: DomainMapping): string {
+  if (primary === undefined) return "config:\n  store-orders:domains: {}";
   const lines = [`primary: ${primary}`];
   if (aliases.length > 0) lines.push(`aliases: [${aliases.join(", ")}]`);
   if (redirects.length > 0) lines.push("redirects:");

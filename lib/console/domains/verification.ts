@@ -9,7 +9,7 @@ import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm } from "../form.ts";
 import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
-import type { DomainsContext, ObservedHost, SourceKind } from "./hosts.ts";
+import type { DomainsContext, HostSource, ObservedHost } from "./hosts.ts";
 
 /** The verification of a host: its progress to live, every reason, and the next steps. */
 export function verificationPanel(
@@ -32,7 +32,7 @@ export function verificationPanel(
   return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
 }
 
-function result(checked: ObservedHost, source: SourceKind, now: Instant): Html {
+function result(checked: ObservedHost, source: HostSource["kind"], now: Instant): Html {
   const steps = describeProgress(checked.domain, checked);
   const todo = nextSteps(checked, source);
   return html`<ol class="steps" aria-label="Progress">${steps.map((step) => progressStep(step, checked))}</ol>
@@ -91,7 +91,7 @@ function reasonCard({ code, found, expected, fix }: Reason): Html {
 /** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
 export function nextSteps(
   { domain, verification: { state: found, dns, certificate } }: ObservedHost,
-  source: SourceKind,
+  source: HostSource["kind"],
 ): readonly string[] {
   const { host, state, attention } = domain;
   // Stacks request certificates themselves; a domains file is served on one machine.

@@ -5,9 +5,13 @@ const LONGEST = [
   "test/faults/bounded-memory.test.ts",
   "test/faults/linearizability.test.ts",
   "test/faults/crash.test.ts",
-  "test/stores/dynamodb/contract-outbox.test.ts",
-  "test/stores/dynamodb/contract-other.test.ts",
+  "test/system/package-install.test.ts",
+  "test/system/console.test.ts",
+  "test/system/examples-frameworks.test.ts",
+  "test/system/examples-rules.test.ts",
+  "test/system/package-types.test.ts",
   "test/system/dynamodb-contract-as-is.test.ts",
+  "test/stores/dynamodb/contract-other.test.ts",
 ];
 
 /** The order in which test files start. */

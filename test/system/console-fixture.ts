@@ -21,6 +21,13 @@ export async function apply(page: Page, event: string, id: bigint | number): Pro
   await page.click(`[id="${event}-${id}"] form button:not([type])`);
 }
 
+/** Issues a key on the page of an account, which shows it once. */
+export async function issueKey(page: Page): Promise<void> {
+  await page.click("[popovertarget=keys-dialog]");
+  await page.click("button:text-is('Issue key')");
+  await page.waitForSelector("#issued-key");
+}
+
 /** Opens the console's link in a browser, and waits for the first page. */
 export async function openConsole(
   browser: Browser,

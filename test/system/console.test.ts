@@ -1,24 +1,16 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { expectAccessible, expectFits, LOOKS } from "./accessibility.ts";
 import { describeInBrowser, runsInlineScript, tabTo } from "./browser.ts";
-import { apply, openConsole } from "./console-fixture.ts";
+import { apply, issueKey, openConsole } from "./console-fixture.ts";
 
 const MAX = 2n ** 63n - 1n;
 /** The field at the top of every page. */
 const SEARCH = ".search [type=search]";
 const HTML = `<img src=x onerror="document.title = 'hacked'">`;
-
-async function issueKey(page: Page): Promise<void> {
-  await page.click("[popovertarget=keys-dialog]");
-  await page.click("button:text-is('Issue key')");
-  await page.waitForSelector("#issued-key");
-}
 
 describeInBrowser("the console in a browser", (browser) => {
   async function openFilled(options: Parameters<typeof openConsole>[2] = {}) {
@@ -358,41 +350,6 @@ describeInBrowser("the console in a browser", (browser) => {
     await close();
     await page.waitForSelector("text=The console has stopped", { timeout: 10_000 });
     expect(await page.isVisible("h1:text-is('Accounts')")).toBe(true);
-  });
-
-  test("an account is created, gets a key, which is copied and never shown again, and its use appears within two seconds", async () => {
-    const { page, at, store, faults } = await openConsole(browser(), createMemoryStore());
-    await page.click("[popovertarget=create]");
-    await page.fill("#create-account", "acme");
-    await page.click("button:text-is('Create account')");
-    await page.click("a:text-is('acme')");
-    await issueKey(page);
-    const key = await page.innerText("#issued-key");
-    expect(key).toMatch(/^so_test_acme_\w{38}$/);
-    await page.click("text=Copy key");
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
-
-    const presented = parseKey(key) ?? expect.fail();
-    const admitAndRead = async () => {
-      // Each time, because a minute can end in between.
-      await store.accounts.admit(presented, Date.now());
-      return page.innerText("main");
-    };
-    await expect.poll(admitAndRead, { timeout: 2_500, interval: 250 }).toMatch(/[1-9]\d* of 60/);
-    // Neither the updates nor a reload shows the key again in another response.
-    expect(await page.innerText("#issued-key")).toBe(key);
-    await page.reload();
-    expect(await page.content()).not.toContain(key);
-    await page.click("[popovertarget=plan-dialog]");
-    expect(await page.isVisible("#plan-perDay")).toBe(false);
-    await page.selectOption("#plan-plan", "enterprise");
-    expect(await page.isVisible("#plan-perDay"), "limits of a plan that has custom ones").toBe(true);
-    await page.selectOption("#plan-plan", "pro");
-    expect(await page.isVisible("#plan-perDay")).toBe(false);
-    await page.click("button:text-is('Change plan')");
-    await page.waitForSelector("text=The plan is now pro.");
-    expect(page.url()).toBe(at("accounts/acme"));
-    expect(faults).toEqual([]);
   });
 
   test("with the keyboard alone, an account is opened, its key revoked, and the account deleted", async () => {

@@ -12,12 +12,7 @@ const OF_THE_PACKAGE = [
   "test/system/runtimes.test.ts",
 ];
 /** Suites that measure time or memory, also how soon a page shows a change, so they must not share the processor. */
-const ALONE = [
-  "test/system/console-domains-views.test.ts",
-  "test/system/console-domains.test.ts",
-  "test/system/console.test.ts",
-  "test/system/import-million.test.ts",
-];
+const ALONE = ["test/system/console-within-two-seconds.test.ts", "test/system/import-million.test.ts"];
 
 /** Tests that take long or need another program. A skipped test prints the reason. */
 export default defineConfig({

@@ -1,10 +1,9 @@
 import { globSync, mkdtempSync, readFileSync } from "node:fs";
-import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, rm, symlink, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { install, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
+import { copyInstalled, install, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
 
 /** The SDKs of Pulumi have hundreds of megabytes, so they are linked: the repository has the same versions. */
 const LINKED = ["@pulumi", "esbuild"];
@@ -19,18 +18,19 @@ interface Examples {
 
 /** Installs the package with what the examples need, and tests that each names what it imports, and compiles. */
 export function useExamples(...names: readonly string[]): Examples {
-  const folder = mkdtempSync(join(tmpdir(), "store-orders-examples-"));
+  const installed = inject("installed");
+  const folder = mkdtempSync(join(dirname(installed), "examples-"));
   const homeOf = (name: string) => join(folder, name);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   beforeAll(async () => {
     for (const name of names) await cp(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
     const workspaces = names.filter((name) => !isProgram(name));
-    const manifest = { private: true, type: "module", workspaces };
+    await copyInstalled(installed, basename(folder));
+    const manifest = { ...(await readJson(join(folder, "package.json"))), workspaces };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
-    await install(folder, inject("tarball"));
+    await install(folder);
     if (workspaces.length === names.length) return;
-    await mkdir(join(folder, "node_modules"), { recursive: true });
     for (const linked of LINKED)
       await symlink(join(ROOT, "node_modules", linked), join(folder, "node_modules", linked));
   }, 300_000);

@@ -1,4 +1,4 @@
-/** Every line of the documents that installs a package, in an empty folder. */
+/** Every line of the documents that installs a package beside ours, in a folder without any other. */
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -7,13 +7,15 @@ import { cloud } from "../infra/harness/cloud.ts";
 import { run as runPulumi } from "../infra/harness/program.ts";
 import { homeOfPackages } from "../support/install-packages.ts";
 import { freeTcpPort } from "../support/postgres/server.ts";
-import { install, newFolder, ROOT, readJson, runProgram, runSuccessfully } from "./installed.ts";
-
-let home = "";
-beforeAll(async () => {
-  home = await newFolder();
-});
-afterAll(() => rm(home, { recursive: true, force: true }));
+import {
+  copyInstalled,
+  install,
+  newFolder,
+  ROOT,
+  readJson,
+  runProgram,
+  runSuccessfully,
+} from "./installed.ts";
 
 const { devDependencies: versions = {} } = await readJson(join(ROOT, "package.json"));
 
@@ -47,10 +49,8 @@ function pinned(name: string): string {
   return `${name}@${versions[name]}`;
 }
 
-/** Installs the package with others, in the versions of the repository, so that a test does not change with a registry. */
-async function installLine(folder: string, line: string): Promise<void> {
-  await install(folder, inject("tarball"), ...line.split(" ").map(pinned));
-}
+/** A folder with the package. */
+const newProject = (name: string) => copyInstalled(inject("installed"), name);
 
 describe("the packages that the README says to install", () => {
   test("no document has a line that is not among them", () => {
@@ -61,19 +61,24 @@ describe("the packages that the README says to install", () => {
   });
 
   test.each(rows.filter(({ lines }) => lines.length > 0))("$entry", async ({ entry, lines }) => {
-    const folder = join(home, entry);
-    await mkdir(folder, { recursive: true });
+    const folder = await newProject(entry.replace("/", " "));
     for (const line of lines) {
-      await installLine(folder, line);
+      await install(folder, ...line.split(" ").map(pinned));
       await runSuccessfully(folder, process.execPath, ["--input-type=module", "-e", USES[line] ?? "throw 1"]);
     }
   });
 });
 
 describe("the functions", () => {
+  let home = "";
+  beforeAll(async () => {
+    home = await newFolder();
+  });
+  afterAll(() => rm(home, { recursive: true, force: true }));
+
   test("are not bundled without a package that they contain, which the error names", async () => {
     const folder = await newProject("incomplete");
-    await install(folder, inject("tarball"), `esbuild@${versions["esbuild"]}`);
+    await install(folder, pinned("esbuild"));
     await linkSdks(folder);
     const script = 'await (await import("store-orders/infra")).functionCode();';
     const { code, stderr } = await runProgram(folder, process.execPath, [
@@ -87,7 +92,9 @@ describe("the functions", () => {
 
   test("are bundled and deployed by a CommonJS program", async () => {
     const folder = await newProject("commonjs");
-    await install(folder, inject("tarball"), ...["esbuild", "@aws-sdk/client-dynamodb"].map(pinned));
+    const manifest = await readJson(join(folder, "package.json"));
+    await writeFile(join(folder, "package.json"), JSON.stringify({ ...manifest, type: "commonjs" }));
+    await install(folder, ...["esbuild", "@aws-sdk/client-dynamodb"].map(pinned));
     await linkSdks(folder);
     const [program = ""] = codeBlocks(document("infra/README.md"), "js");
     await writeFile(join(folder, "index.js"), program);
@@ -104,7 +111,8 @@ describe("the functions", () => {
   test.each(["in the project", "in the home folder"])(
     "are bundled under Yarn's Plug'n'Play with its cache %s, the same as with npm",
     async (cache) => {
-      const folder = await newProject(`yarn ${cache}`);
+      const folder = join(home, `yarn ${cache}`);
+      await mkdir(folder);
       const yarn = join(homeOfPackages("system"), "node_modules/@yarnpkg/cli-dist/bin/yarn.js");
       const env = {
         YARN_ENABLE_TELEMETRY: "0",
@@ -112,6 +120,7 @@ describe("the functions", () => {
         YARN_GLOBAL_FOLDER: join(home, "yarn"),
       };
       const run = (...args: string[]) => runSuccessfully(folder, process.execPath, [yarn, ...args], env);
+      await writeFile(join(folder, "package.json"), '{"private":true}');
       await writeFile(join(folder, "yarn.lock"), "");
       const packages = ["esbuild", "@aws-sdk/client-dynamodb", "@aws-sdk/client-eventbridge"].map(pinned);
       await run("add", `store-orders@file:${inject("tarball")}`, ...packages);
@@ -132,14 +141,6 @@ describe("the functions", () => {
     },
   );
 });
-
-/** An empty folder below that of this file. */
-async function newProject(name: string): Promise<string> {
-  const folder = join(home, name);
-  await mkdir(folder);
-  await writeFile(join(folder, "package.json"), '{"private":true}');
-  return folder;
-}
 
 /** Links the SDKs of Pulumi, which have hundreds of megabytes, to those of the repository. */
 async function linkSdks(folder: string): Promise<void> {

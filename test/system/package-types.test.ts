@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { ENTRIES } from "../support/entries.ts";
 import { homeOfPackages } from "../support/install-packages.ts";
-import { install, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
+import { copyInstalled, install, runProgram, runSuccessfully, typeErrors } from "./installed.ts";
 
 const installed = inject("installed");
 
@@ -33,12 +33,12 @@ export const result: ApplyResult = await orders.cancel(7n);
   ])(
     "the types compile under TypeScript %s with module %s and moduleResolution %s",
     async (version, module, resolution) => {
-      const home = join(dirname(installed), `typescript-${version}`);
+      const name = `typescript-${version}`;
+      const home = join(dirname(installed), name);
       if (!existsSync(home)) {
-        await mkdir(home);
-        await writeFile(join(home, "package.json"), '{"type":"module","private":true}');
+        await copyInstalled(installed, name);
         await writeFile(join(home, "consumer.ts"), consumer);
-        await install(home, inject("tarball"), `typescript@${version}`, "@types/node@24.19.2");
+        await install(home, `typescript@${version}`, "@types/node@24.19.2");
       }
       const flags = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,esnext.disposable,dom"];
       const modules = ["--module", module, "--moduleResolution", resolution];

@@ -5,6 +5,7 @@ import { isAccountId } from "../../accounts/api-key.ts";
 import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
+import { MINUTE_MS } from "../../plans/windows.ts";
 import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
@@ -193,7 +194,9 @@ function stateOf(account: Account, now: Instant, plans?: PlanTable): Html {
 
 function banBadge(ends: readonly Instant[], now: Instant): Html {
   const subject = ends.length === 1 ? "banned" : `${ends.length} keys banned`;
-  return html`<span class="badge bad">${subject}<span class="wide">, ${formatDuration(Math.max(...ends) - now)} left</span></span>`;
+  // Two badges have their place only without the seconds.
+  const left = formatDuration(Math.ceil((Math.max(...ends) - now) / MINUTE_MS) * MINUTE_MS);
+  return html`<span class="badge bad">${subject}<span class="wide">, ${left} left</span></span>`;
 }
 
 function limitBadge(part: number): Html {

@@ -130,7 +130,9 @@ test("the filters have counts if every account was read for the page, and an acc
       .exec((await get(path)).text)?.[0]
       .match(/(?<=>)\w[^<]*(?=<\/a>)/g);
   expect(await filters("accounts")).toEqual(["All (1)", "Banned (1)", "Near a limit (1)"]);
-  expect((await get("accounts")).text).toMatch(/badge bad">banned<[\s\S]*badge bad">at a limit</);
+  expect((await get("accounts")).text).toMatch(
+    /badge bad">banned<[^>]*>, 15 min left<[\s\S]*badge bad">at a limit</,
+  );
   await fill();
   expect(await filters("accounts"), "read in part").toEqual(["All", "Banned", "Near a limit"]);
   expect(await filters("accounts?show=limit")).toEqual(["All (231)", "Banned (1)", "Near a limit (1)"]);

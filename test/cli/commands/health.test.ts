@@ -4,8 +4,12 @@ import { afterAll, expect, test } from "vitest";
 import { createCommandLine } from "../../support/command-line.ts";
 import { freeTcpPort } from "../../support/postgres/server.ts";
 
-const cli = createCommandLine();
-afterAll(() => cli[Symbol.dispose]());
+const cli = createCommandLine({ shareProcess: true });
+/** Node reads the variables of a proxy when a process starts. */
+const ownProcess = createCommandLine();
+afterAll(() => {
+  for (const each of [cli, ownProcess]) each[Symbol.dispose]();
+});
 const PROXY = { NODE_USE_ENV_PROXY: "1", HTTP_PROXY: "http://127.0.0.1:9", http_proxy: "http://127.0.0.1:9" };
 
 test.each([
@@ -15,16 +19,17 @@ test.each([
   ["localhost", [], PROXY],
 ])("health asks the server that listens on %s with %j", async (host, basePath, more) => {
   const env = { HOST: host, PORT: `${await freeTcpPort()}`, ...more };
+  const { run } = more === PROXY ? ownProcess : cli;
   const check = ["health", ...basePath, "--json"];
-  const before = await cli.run(check, { env });
+  const before = await run(check, { env });
   expect([before.status, JSON.parse(before.stderr).code]).toEqual([1, "unhealthy"]);
   const { stop } = await cli.serve(["--port", env.PORT, "--database", "health.db", ...basePath], { env });
-  const { status, stdout } = await cli.run(check, { env });
+  const { status, stdout } = await run(check, { env });
   expect([status, JSON.parse(stdout)]).toEqual([
     0,
     { url: expect.stringContaining("/healthz"), status: 200 },
   ]);
-  expect((await cli.run(["health", "--base-path", "/other"], { env })).status).toBe(1);
+  expect((await run(["health", "--base-path", "/other"], { env })).status).toBe(1);
   await stop();
 });
 

@@ -23,8 +23,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 10_000 } },
-    // One more than there are cores: browsers and installations mostly wait.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: browsers, databases and installations mostly wait.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       // The first, because they take longest.
       {

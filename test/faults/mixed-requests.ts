@@ -91,12 +91,14 @@ export async function runUnderFaults(
     });
     expect(response.status, "still serves").toBe(404);
   };
-  const running = runMixedRequests(send, randoms.requests, requests).finally(() => {
-    isDone = true;
-  });
   const { int, pick } = randoms.faults;
   const names = Object.keys(faults);
   const injected: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]));
+  // On a slow machine, the requests last until each fault was injected.
+  const stopped = () => requests.stopped?.() === true && Object.values(injected).every((times) => times > 0);
+  const running = runMixedRequests(send, randoms.requests, { ...requests, stopped }).finally(() => {
+    isDone = true;
+  });
   for (let remaining = names; !isDone; remaining = remaining.length > 0 ? remaining : names) {
     const name = pick(remaining);
     remaining = remaining.filter((other) => other !== name);

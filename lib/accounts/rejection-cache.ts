@@ -58,17 +58,12 @@ interface RejectedKey {
   lastRejectedAt: Instant;
   policy: BanPolicy;
   /** Reports that failed. The store may have counted them, so they are retried with the same token. */
-  failed: Report[];
+  failed: { readonly count: number; readonly token: string }[];
   failures: number;
   /** The report under way. Until it ends, no further request is rejected from memory. */
   reporting?: Promise<void> | undefined;
   /** The store call that decides again. Other requests of the key wait for it. */
   deciding?: Promise<unknown> | undefined;
-}
-
-interface Report {
-  readonly count: number;
-  readonly token: string;
 }
 
 /** An account store with a cache of rejections. */

@@ -93,19 +93,18 @@ export function createAccessControl(
       const at = clock();
       const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
-      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
-      const isGuessing = () => cache !== undefined && anonymous.isExhausted(address, at);
       let taken: boolean | undefined;
       const takeLookup = () => {
         taken ??= anonymous.takeLookup(address, at);
         return taken;
       };
-      const key =
-        (await parseKeyAsync(presented)) ??
-        (await owners.find(presented, at, () => !enforce || !isGuessing() || takeLookup()));
+      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
+      const mayLookUp = () =>
+        !enforce || cache === undefined || !anonymous.isExhausted(address, at) || takeLookup();
+      const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
       if (key === undefined) return deny("invalid_api_key", address, at);
 
-      if (cache !== undefined && isGuessing()) {
+      if (cache !== undefined && anonymous.isExhausted(address, at)) {
         const invalid = await cache.findInvalid(key, at, policy, takeLookup);
         if (invalid !== undefined) return deny("invalid_api_key", address, at);
       }

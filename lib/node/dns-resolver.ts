@@ -66,11 +66,12 @@ export function createDnsResolver({
   onAnswer = () => {},
 }: DnsResolverOptions = {}): DnsResolver {
   const limits = { timeoutMs, maxAttempts, onAnswer };
-  const resolve = createResolve(parseServers(servers), { ...limits, recursive: true });
+  const resolve = createResolve(parseServers(servers), limits, true);
   const at = (addresses: readonly string[]) =>
     createResolve(
       addresses.map((address) => ({ address, port: nameServerPort })),
-      { ...limits, recursive: false },
+      limits,
+      false,
     );
   return Object.assign(resolve, { at });
 }
@@ -99,17 +100,11 @@ function parseServers(servers: readonly string[] | undefined): readonly Server[]
   });
 }
 
-interface QueryLimits {
-  readonly timeoutMs: number;
-  readonly maxAttempts: number;
-  /** False to ask a server only for its own zones. */
-  readonly recursive: boolean;
-  readonly onAnswer: AnswerListener;
-}
-
+/** Not `recursive`, it asks servers only for their own zones. */
 function createResolve(
   servers: readonly Server[],
-  { timeoutMs, maxAttempts, recursive, onAnswer }: QueryLimits,
+  { timeoutMs, maxAttempts, onAnswer }: Required<Omit<DnsResolverOptions, "servers" | "nameServerPort">>,
+  recursive: boolean,
 ) {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
     // A name that is too long cannot exist, and cannot be encoded.

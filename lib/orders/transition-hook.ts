@@ -27,14 +27,9 @@ export interface OrderTransition {
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 
-interface TransitionListener {
-  readonly onTransition: TransitionHook;
-  readonly onHookError: HookErrorReporter;
-}
-
 /** Calls the hook after a change. It gets a copy: the order is also what the caller of the change gets. */
 export function announce(
-  { onTransition, onHookError }: TransitionListener,
+  { onTransition, onHookError }: { onTransition: TransitionHook; onHookError: HookErrorReporter },
   event: OrderTransition["event"],
   { record, status }: StoredOrder,
   requestId?: string,

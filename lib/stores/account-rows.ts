@@ -59,19 +59,8 @@ interface AccountAndKey extends PlanAssignment<string> {
 
 export function readRow(row: AccountRow): AccountAndKey {
   const [, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
-  const [
-    id,
-    hash,
-    createdAt,
-    expiresAt,
-    revokedAt,
-    successorId,
-    windowStart,
-    count,
-    bannedUntil,
-    name,
-    usedAt,
-  ] = ofKey;
+  const [id, hash, createdAt, expiresAt, revokedAt, successorId, ...ofUse] = ofKey;
+  const [windowStart, count, bannedUntil, name, usedAt] = ofUse;
   return {
     plan,
     ...(perMinute === null || perDay === null ? {} : { customLimits: { perMinute, perDay } }),

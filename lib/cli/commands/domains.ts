@@ -51,7 +51,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .requiredOption(...TARGET)
     .option(...RESOLVER)
     .option(...ZONE)
-    .action(async (file: string, flags: RecordsFlags) => {
+    .action(async (file: string, flags: CheckFlags & { readonly target: readonly string[] }) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
       const hosts = assignZones(readHosts(file, flags.target), flags.zone);
       const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
@@ -181,10 +181,6 @@ function readAuthority(name: string): CertificateAuthority {
     "--authority",
     `The authority ${JSON.stringify(name)} is not known. Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`,
   );
-}
-
-interface RecordsFlags extends Pick<VerificationFlags, "resolver" | "zone"> {
-  readonly target: readonly string[];
 }
 
 /** Without an answer the zone is a guess, which is better than a long wait. */

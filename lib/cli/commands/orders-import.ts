@@ -29,68 +29,65 @@ export function addImportCommand(parent: Command, context: CommandContext): void
       ).choices(ORDER_STATUSES),
     )
     .addHelpText("after", HELP)
-    .action(async (file: string, { rejects: rejectsFile, status }: ImportFlags) => {
-      const { env, flags, terminal } = context;
-      await using source = await openSource(file, context);
-      await withStoreOrCreate(context, async ({ store }) => {
-        await using rejects = await openRejects(rejectsFile, [
-          { identity: source.identity, what: "the file to import" },
-          ...(await databaseFiles(chooseStore(flags, env))),
-        ]);
-        // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
-        setFlagsFromString("--semi-space-growth-factor=1");
+    .action(
+      async (file: string, { rejects: rejectsFile, status }: { rejects?: string; status?: OrderStatus }) => {
+        const { env, flags, terminal } = context;
+        await using source = await openSource(file, context);
+        await withStoreOrCreate(context, async ({ store }) => {
+          await using rejects = await openRejects(rejectsFile, [
+            { identity: source.identity, what: "the file to import" },
+            ...(await databaseFiles(chooseStore(flags, env))),
+          ]);
+          // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
+          setFlagsFromString("--semi-space-growth-factor=1");
 
-        let line = 0;
-        let counts = { placed: 0, unchanged: 0, rejected: 0 };
-        const progress = await createProgress(terminal, {
-          format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
-          size: source.size,
-          initial: counts,
-        });
-        const reportStop = (hint: string) => {
-          progress.stop();
-          const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
-          terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
-        };
-        const stop = new AbortController();
-        void context.waitForStop().then(() => stop.abort());
-        try {
-          const place: OrderStore["place"] = (orders) =>
-            store.orders.place(orders, context.clock(), { by: "orders import" });
-          const steps = importOrders(splitLines(readFormat(source.chunks, file)), { place }, status);
-          for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
-            steps,
-            stop.signal,
-          )) {
-            line = lastLine;
-            counts = newCounts;
-            for (const { number, reason: message } of lines) {
-              if (message === undefined) continue;
-              const rejected = JSON.stringify({ code: "rejected", line: number, message });
-              progress.log(flags.json ? rejected : `line ${number}: ${message}`);
+          let line = 0;
+          let counts = { placed: 0, unchanged: 0, rejected: 0 };
+          const progress = await createProgress(terminal, {
+            format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
+            size: source.size,
+            initial: counts,
+          });
+          const reportStop = (hint: string) => {
+            progress.stop();
+            const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
+            terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
+          };
+          const stop = new AbortController();
+          void context.waitForStop().then(() => stop.abort());
+          try {
+            const place: OrderStore["place"] = (orders) =>
+              store.orders.place(orders, context.clock(), { by: "orders import" });
+            const steps = importOrders(splitLines(readFormat(source.chunks, file)), { place }, status);
+            for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
+              steps,
+              stop.signal,
+            )) {
+              line = lastLine;
+              counts = newCounts;
+              for (const { number, reason: message } of lines) {
+                if (message === undefined) continue;
+                const rejected = JSON.stringify({ code: "rejected", line: number, message });
+                progress.log(flags.json ? rejected : `line ${number}: ${message}`);
+              }
+              await rejects.write(lines);
+              await terminal.drainLog();
+              progress.update(counts, source.bytesRead());
             }
-            await rejects.write(lines);
-            await terminal.drainLog();
-            progress.update(counts, source.bytesRead());
+          } catch (error) {
+            reportStop("Fix the cause, then import the same file again");
+            throw error;
           }
-        } catch (error) {
-          reportStop("Fix the cause, then import the same file again");
-          throw error;
-        }
-        if (stop.signal.aborted) {
-          reportStop("To continue, import the same file again");
-          return context.exit(EXIT.failed);
-        }
-        progress.stop();
-        await printResult(context, counts);
-        if (counts.rejected > 0) context.exit(EXIT.failed);
-      });
-    });
-}
-
-interface ImportFlags {
-  readonly rejects?: string;
-  readonly status?: OrderStatus;
+          if (stop.signal.aborted) {
+            reportStop("To continue, import the same file again");
+            return context.exit(EXIT.failed);
+          }
+          progress.stop();
+          await printResult(context, counts);
+          if (counts.rejected > 0) context.exit(EXIT.failed);
+        });
+      },
+    );
 }
 
 /** Passes items on until a signal. Ends at once then, even while the source waits for input that never arrives. */
@@ -146,10 +143,6 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
   };
 }
 
-interface Rejects extends AsyncDisposable {
-  write(lines: readonly RejectedLine[]): Promise<void>;
-}
-
 /** A file that must not be overwritten. */
 interface FileInUse {
   readonly identity: string | undefined;
@@ -168,7 +161,10 @@ async function identityOf(path: string): Promise<string | undefined> {
 }
 
 /** Opens the file for rejected lines. Throws an `InvalidInputError` if it is in use or cannot be written. */
-async function openRejects(file: string | undefined, inUse: readonly FileInUse[]): Promise<Rejects> {
+async function openRejects(
+  file: string | undefined,
+  inUse: readonly FileInUse[],
+): Promise<AsyncDisposable & { write(lines: readonly RejectedLine[]): Promise<void> }> {
   if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
   const existing = await identityOf(file);
   const conflict = inUse.find(({ identity }) => existing !== undefined && identity === existing);

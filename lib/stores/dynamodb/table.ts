@@ -352,7 +352,8 @@ function takeItems<Kept>({ middlewareStack }: QueryCommand, keep: Keep<Kept>): (
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
       await nextTurn();
-      const { Items = [], ...rest } = JSON.parse(Buffer.concat(chunks).toString()) as ItemsResponse;
+      const json = Buffer.concat(chunks).toString();
+      const { Items = [], ...rest } = JSON.parse(json) as { readonly Items?: readonly Item[] };
       kept = keep(Items);
       response.body = Buffer.from(JSON.stringify(rest));
       return result;
@@ -366,10 +367,6 @@ function takeItems<Kept>({ middlewareStack }: QueryCommand, keep: Keep<Kept>): (
 interface HttpResponse {
   readonly statusCode: number;
   body: AsyncIterable<Uint8Array> | Uint8Array;
-}
-
-interface ItemsResponse {
-  readonly Items?: readonly Item[];
 }
 
 function hasLaterLayout({ layout }: Item): boolean {

@@ -12,7 +12,6 @@ import type { Terminal } from "./terminal.ts";
 
 export interface StackDomains {
   readonly hosts: readonly HostToVerify[];
-  /** The zones that the stack's records are in. */
   readonly knownZones: readonly string[];
 }
 

@@ -5,7 +5,6 @@ import type { EnvironmentVariables } from "./settings.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
-  /** Standard input, as bytes. */
   readonly input: AsyncIterable<Uint8Array>;
   /** Standard error if it is an interactive terminal. */
   readonly screen: WriteStream | undefined;

@@ -31,7 +31,6 @@ export interface RequestQueue {
 const MAX_IN_FLIGHT = 8;
 /** The current minute and day, and the next ones, since late responses report earlier windows. */
 const MAX_WINDOWS = 4;
-/** The length of the longest rate-limit window. */
 const LONGEST_WINDOW_MS = 24 * 60 * 60 * 1000;
 /** No service needs a longer pause. */
 const MAX_PAUSE_MS = LONGEST_WINDOW_MS;

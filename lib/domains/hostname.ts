@@ -268,31 +268,14 @@ export function parseCustomHost(host: string): ParsedHostname {
 }
 
 /** Names that are reserved for special use (RFC 6761, 6762, 7686, 9476; ICANN for .internal). */
-const SPECIAL_USE_DOMAINS = [
-  "alt",
-  "arpa",
-  "example",
-  "internal",
-  "invalid",
-  "local",
-  "localhost",
-  "onion",
-  "test",
-] as const;
+const SPECIAL_USE_DOMAINS = "alt arpa example internal invalid local localhost onion test".split(" ");
 
-/** True for a name of the cloud platform. */
 export function isPlatformHost(host: string): boolean {
   return findReserved(host, PLATFORM_DOMAINS) !== undefined;
 }
 
 /** The domains under which AWS assigns names, such as those of API Gateway. */
-const PLATFORM_DOMAINS = [
-  "amazonaws.com",
-  "amazonaws.com.cn",
-  "api.aws",
-  "on.aws",
-  "cloudfront.net",
-] as const;
+const PLATFORM_DOMAINS = ["amazonaws.com", "amazonaws.com.cn", "api.aws", "on.aws", "cloudfront.net"];
 
 function findReserved(hostname: string, domains: readonly string[]): string | undefined {
   return domains.find((domain) => isWithin(hostname, domain));

@@ -32,7 +32,6 @@ export interface DomainObservation {
   readonly certificate?: CertificateCheck;
 }
 
-/** An observation with the whole report. */
 export interface HostObservation extends DomainObservation {
   readonly verification: HostReport;
 }
@@ -92,7 +91,6 @@ function isResolved(
   return attention === "dns_broken" && dns === "ok";
 }
 
-/** The domains that are followed, by host. */
 export type WatchState = ReadonlyMap<string, TrackedDomain>;
 
 /** Starts a watch at the statuses of an earlier one. With `reverify`, hosts that need attention are verified anew. */

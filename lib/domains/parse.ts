@@ -151,7 +151,6 @@ export function domainsFileJsonSchema(): object {
   return z.toJSONSchema(domainsFileSchema, { io: "input" });
 }
 
-/** Returns the keys that are allowed at a path in a domains file. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(domainsFileSchema.shape);
   return Object.keys(path.length === 1 ? domainsSchema.shape : redirectSchema.shape);

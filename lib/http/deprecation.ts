@@ -39,7 +39,6 @@ export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
   );
 }
 
-/** True from the sunset date on. */
 export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
   return at >= Date.parse(sunset);
 }
@@ -62,6 +61,5 @@ export function isLink(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text) && !/[<>"]/.test(text);
 }
 
-/** The rule for a link, as a message for people. */
 export const LINK_RULE =
   "Use a URL, such as https://docs.example.com, with all other characters percent-encoded, or leave it out.";

@@ -72,7 +72,6 @@ export interface RequestResult {
   readonly quota?: Quota;
   /** Missing if the request has no valid key. */
   readonly caller?: Caller;
-  /** The operation at the requested path, if any. */
   readonly operation?: Operation;
   readonly thrown?: unknown;
   /** With a 429: the instant until which the caller has to wait. */

@@ -45,7 +45,6 @@ export function resolveLimits(given: Partial<ConnectionLimits> = {}): Connection
   return limits;
 }
 
-/** The largest head of a request, in bytes. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The most fields in a head. Each one takes more memory than bytes, also in a head that is never completed. */

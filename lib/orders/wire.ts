@@ -89,7 +89,6 @@ export function readStoredOrder(id: bigint, wire: string, status: string): Store
   }
 }
 
-/** Reads an order with its history; see `readStoredOrder`. */
 export function readOrderWithHistory(
   id: bigint,
   wire: string,

@@ -11,7 +11,6 @@ import { orderToJson, parseFields, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
 
-/** Something wrong in a database. */
 export interface Finding {
   /** What has it, such as `order 7`. */
   readonly subject: string;
@@ -19,7 +18,6 @@ export interface Finding {
   readonly repair: string;
 }
 
-/** An order as a database keeps it. */
 export interface InspectedOrder {
   readonly id: bigint;
   readonly status: string;

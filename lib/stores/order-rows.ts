@@ -58,7 +58,6 @@ export interface ListPage<Place> {
 
 type ReadListPage<Place> = (from?: Place) => Promise<ListPage<Place>>;
 
-/** The list, page by page, each read when it is asked for. */
 export async function* listPages<Place>(read: ReadListPage<Place>, start?: Place): AsyncGenerator<OrderPage> {
   for (let from = start; ; ) {
     const { json, next } = await read(from);

@@ -49,7 +49,6 @@ export function defineChanges(group: Command, context: CommandContext): void {
     );
 }
 
-/** The outbox of a store. Throws if it has none. */
 export function outboxOf({ outbox }: Store): Outbox {
   if (outbox === undefined) throw invalidInput("store", "It has no outbox.");
   return outbox;

@@ -19,7 +19,6 @@ import { readStackDomains } from "../stack-outputs.ts";
 import type { Terminal } from "../terminal.ts";
 import { addVerificationOptions, createVerification, readZones, type VerificationFlags } from "./domains.ts";
 
-/** The options of `console` that are about domains. */
 export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly domains?: string;
   readonly plan?: Plan;

@@ -108,7 +108,6 @@ export function defineKeys(group: Command, context: CommandContext): void {
       showNewKey(id, (accounts) => accounts.rotateKey(id, { overlapMs: overlap })),
     );
 
-  /** Adds a command that changes a key and prints its new state. */
   const addChangeCommand = (name: string, method: "revokeKey" | "unbanKey", description: string) =>
     group
       .command(name)

@@ -134,7 +134,6 @@ export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }
 
-/** A chain of CNAME records, and its end. */
 export interface CnameChain {
   /** The name that was looked up, then every target in order. A single name if it has no CNAME. */
   readonly names: readonly string[];

@@ -13,6 +13,7 @@ import { collect, defineCases } from "./contract-case.ts";
 import { outcomeName } from "./fixture.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
+const NOT_FOUND = { ok: false, code: "account_not_found" };
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
 const apiKey = (name: string | number): ApiKey => ({
   id: `acme.${name}`,
@@ -58,11 +59,10 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     const key = apiKey("a");
     await accounts.create({ ...account, keys: [key] });
     await accounts.recordEnvironment("live");
-    const missing = { ok: false, code: "account_not_found" };
     for (const id of ["acme/keys", "/settings", "acme/", "ACME", ""]) {
       assert.equal(await accounts.find(id), undefined, id);
-      assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), missing, id);
-      assert.deepEqual(await accounts.resetUsage(id), missing, id);
+      assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), NOT_FOUND, id);
+      assert.deepEqual(await accounts.resetUsage(id), NOT_FOUND, id);
       await accounts.unban(id, key.id);
     }
     assert.deepEqual((await accounts.find("acme"))?.keys, [key]);
@@ -110,8 +110,8 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     await accounts.update("acme", () => ({ ok: true, account: { ...account, plan: "pro" } }));
     const { plan, customLimits } = (await accounts.find("acme")) ?? assert.fail();
     assert.deepEqual([plan, customLimits], ["pro", undefined]);
-    const missing = await accounts.update("nobody", (current) => ({ ok: true, account: current }));
-    assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+    const updatedNobody = await accounts.update("nobody", (found) => ({ ok: true, account: found }));
+    assert.deepEqual(updatedNobody, NOT_FOUND);
   });
 
   test("a key that an update leaves out is gone, and one with its hash that is added later begins anew", async (accounts) => {
@@ -275,11 +275,10 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
       (await collect(accounts.list())).map(({ id }) => id),
       ["other"],
     );
-    const missing = { ok: false, code: "account_not_found" };
-    assert.deepEqual(await accounts.delete("acme"), missing);
-    assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), missing);
+    assert.deepEqual(await accounts.delete("acme"), NOT_FOUND);
+    assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), NOT_FOUND);
     for (const id of ["other/keys", "/settings", ""])
-      assert.deepEqual(await accounts.delete(id), missing, id);
+      assert.deepEqual(await accounts.delete(id), NOT_FOUND, id);
 
     const again = { ...account, plan: "pro", keys: [apiKey(3)] };
     await accounts.create(again);
@@ -310,8 +309,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     const results = [];
     for (let call = 0; call < 61; call++) results.push(await admit());
     assert.equal(results.filter(({ ok }) => ok).length, 60, "all of the limit is available again");
-    const missing = await accounts.resetUsage("nobody");
-    assert.deepEqual(missing, { ok: false, code: "account_not_found" });
+    assert.deepEqual(await accounts.resetUsage("nobody"), NOT_FOUND);
     assert.equal(await accounts.find("nobody"), undefined);
   });
 });

@@ -33,7 +33,6 @@ export interface ContractCase {
   check(store: Store, options?: ContractOptions): Promise<string | undefined>;
 }
 
-/** The options of a case that has all that it needs. */
 export interface AllOptions extends Required<ContractOptions> {
   /** Closes an instance before the case ends, which closes all others. */
   closeAnother(another: Store): Promise<void>;

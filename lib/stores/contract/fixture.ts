@@ -13,7 +13,6 @@ export const KEY = { accountId: "acme", hash: FIRST.hash };
 
 export const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 
-/** Creates the account `acme` with both keys. */
 export async function createAccountFixture(
   accounts: AccountStore,
   plan: PlanAssignment = { plan: "free" },
@@ -23,7 +22,6 @@ export async function createAccountFixture(
   const admit = (at: Instant, { hash } = FIRST) => accounts.admit({ accountId: "acme", hash }, at);
   return {
     admit,
-    /** Sends requests concurrently. */
     burst: (count: number, at: Instant, key = FIRST) =>
       Promise.all(Array.from({ length: count }, () => admit(at, key))),
   };

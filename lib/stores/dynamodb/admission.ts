@@ -253,7 +253,6 @@ function whileCountsUnchanged({ usage }: KeyState): Partial<ConditionalUpdate> {
   };
 }
 
-/** The number of tokens that an account keeps. */
 const MAX_TOKENS = 4;
 
 /**

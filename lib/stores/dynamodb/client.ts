@@ -101,7 +101,6 @@ function tokenOf(retries: number, delayMs: number): RetryToken {
   return { getRetryCount: () => retries, getRetryDelay: () => delayMs };
 }
 
-/** A signal that aborts a call when its time is up. */
 export function callTimeout(): AbortSignal {
   return AbortSignal.timeout(CALL_TIMEOUT_MS);
 }

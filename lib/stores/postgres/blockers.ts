@@ -105,7 +105,6 @@ function isBlocked(error: unknown): error is StoreUnavailableError {
   return error.cause instanceof DatabaseError && BLOCKED.includes(error.cause.sqlState);
 }
 
-/** Options of `takeStrongLocks`. */
 export interface StrongLocks<T> {
   /** The time until which it is tried, as that of `performance.now()`. */
   readonly deadline: number;

@@ -9,7 +9,6 @@ export class DatabaseError extends Error {
   readonly sqlState: string;
   /** True if the server has rolled the transaction back and answers the next statement. */
   readonly isRolledBack: boolean;
-  /** The function of the server that reported it. */
   readonly routine: unknown;
   /** The rows of the statements before the one that failed. */
   readonly rows: readonly Rows[];

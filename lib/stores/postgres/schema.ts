@@ -278,7 +278,6 @@ function sameHash(schema: string, cause: unknown): StoreUnavailableError {
   return new StoreUnavailableError(message, { cause });
 }
 
-/** The command with which an operator creates or migrates the tables. */
 const COMMAND = "'store-orders database migrate --postgres URL'";
 
 export function wrongVersion(version: number): StoreUnavailableError {

@@ -146,17 +146,12 @@ function readUsage({ subnets, shared }: Site, subnet: string | undefined): Usage
   return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? NO_USAGE : shared);
 }
 
-/** The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`) and its /64 (`subnet`). */
-interface Network {
-  readonly site: string;
-  readonly subnet?: string | undefined;
-}
-
 /**
- * Reads an address as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped to IPv6. All
- * that is not an address is one network.
+ * The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`) and its /64 (`subnet`). Reads an address
+ * as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped to IPv6. All that is not an address
+ * is one network.
  */
-function networkOf(address: string): Network {
+function networkOf(address: string): { readonly site: string; readonly subnet?: string | undefined } {
   const text = address.trim().toLowerCase();
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
   const host = (bracketed ?? text).replace(/%.*/, "");

@@ -20,12 +20,9 @@ import type { HandlerOptions } from "./options.ts";
 import type { ErrorReply, RequestHead } from "./response.ts";
 
 /** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
-export type Access = Allowed | Denied;
-
-interface Allowed extends Admitted {
-  /** Why the request would have been rejected if limits were enforced. It is not counted. */
-  readonly wouldReject?: Rejection["code"];
-}
+export type Access =
+  /** `wouldReject`: why it would have been rejected if limits were enforced. It is not counted. */
+  (Admitted & { readonly wouldReject?: Rejection["code"] }) | Denied;
 
 /** The options of `createHandler` that decide who may make a request. */
 export type AccessOptions = Pick<

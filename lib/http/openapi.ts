@@ -221,7 +221,10 @@ export function createServedDocument(
       const isKept = publicUrl === undefined || configured.some((server) => server.url === url);
       if (byAddress.size >= MAX_ADDRESSES && !isKept) {
         template ??= create({ ...THIS_SERVER, url: `${ANY_ADDRESS}${API_VERSION_PATH}` });
-        return { status: 200, body: template.replaceAll(ANY_ADDRESS, () => escaped(publicUrl)) };
+        return {
+          status: 200,
+          body: template.replaceAll(ANY_ADDRESS, () => JSON.stringify(publicUrl).slice(1, -1)),
+        };
       }
       document = cachedDocument(create({ ...THIS_SERVER, url }));
       byAddress.set(url, document);
@@ -231,10 +234,6 @@ export function createServedDocument(
 }
 
 const ANY_ADDRESS = "https://any-address.invalid";
-
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
 
 /** Errors that are returned before an operation is found: all that no operation lists. */
 const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];

@@ -181,13 +181,9 @@ export async function* importOrders(
   yield await flush();
 }
 
-type Entry = RejectedLine | ValidLine;
-
-interface ValidLine {
-  readonly number: number;
-  readonly content: string;
-  readonly order: StoredOrder;
-}
+type Entry =
+  | RejectedLine
+  | { readonly number: number; readonly content: string; readonly order: StoredOrder };
 
 function parseEntry(line: Line, assumed: OrderStatus | undefined): Entry | undefined {
   if ("error" in line) {

@@ -58,19 +58,17 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           try {
             const place: OrderStore["place"] = (orders) =>
               store.orders.place(orders, context.clock(), { by: "orders import" });
-            const steps = importOrders(splitLines(readFormat(source.chunks, file)), { place }, status);
-            for await (const { rejects: lines, line: lastLine, ...newCounts } of untilAborted(
-              steps,
-              stop.signal,
-            )) {
-              line = lastLine;
-              counts = newCounts;
-              for (const { number, reason: message } of lines) {
+            const lines = splitLines(readFormat(source.chunks, file));
+            const steps = untilAborted(importOrders(lines, { place }, status), stop.signal);
+            for await (const step of steps) {
+              const { rejects: rejectedLines, ...totals } = step;
+              ({ line, ...counts } = totals);
+              for (const { number, reason: message } of rejectedLines) {
                 if (message === undefined) continue;
                 const rejected = JSON.stringify({ code: "rejected", line: number, message });
                 progress.log(flags.json ? rejected : `line ${number}: ${message}`);
               }
-              await rejects.write(lines);
+              await rejects.write(rejectedLines);
               await terminal.drainLog();
               progress.update(counts, source.bytesRead());
             }

@@ -211,14 +211,8 @@ export async function verifyHosts(
   { concurrency = MAX_CONCURRENT_HOSTS, ...options }: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
   const resolver = memoizeResolver(options.resolver);
-  const report = async ({
-    host,
-    role,
-    target = options.target,
-    zone,
-    stack,
-    validationRecord,
-  }: HostToVerify): Promise<HostReport> => {
+  const report = async (each: HostToVerify): Promise<HostReport> => {
+    const { host, role, target = options.target, zone, stack, validationRecord } = each;
     const hints = { ...options, zone };
     const located = await findZone(resolver, host, hints);
     const own = { ...options, resolver, target, validationRecord };

@@ -107,9 +107,11 @@ export function createOrderStore(
       const signal = callTimeout();
       const [key, markOf] = await Promise.all([primaryKeyOf(id), marking(at)]);
       const simple = statusUpdate(event, written);
+      // The first one after the order was placed: no other event leads to the status that it needs.
+      const isFirst = ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
       const change: ItemChange<ApplyResult<typeof event>> = {
         // Without a read before it: the status shows how many changes the order has had.
-        first: simple && isFirst(event) ? combine(simple, markUpdate(markOf(1))) : undefined,
+        first: simple && isFirst ? combine(simple, markUpdate(markOf(1))) : undefined,
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
           const order = orderToChange(item, event);
@@ -210,11 +212,6 @@ function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | un
       ":from": { S: statusBefore(event) },
     },
   };
-}
-
-/** True for an event that is the first one after the order was placed: no other leads to the status that it needs. */
-function isFirst(event: OrderEvent): boolean {
-  return ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
 }
 
 /** Adds a mark, unless there is one. */

@@ -89,14 +89,6 @@ export function updateOrders(schema: string, updates: readonly OrderUpdate[]): S
   };
 }
 
-function columnsOf(orders: readonly StoredOrder[]): readonly unknown[] {
-  return [
-    orders.map(({ record }) => `${record.id}`),
-    orders.map(({ status }) => status),
-    orders.map(({ record }) => orderToJson(record)),
-  ];
-}
-
 /** Adds the orders that do not exist. Then reads the others: the first statement does not see them. */
 function placeOrders(schema: string, placed: readonly StoredOrder[], history: string) {
   const insert: Statement = {
@@ -106,7 +98,12 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
              AS n (id, status, record, position) ORDER BY id, position
            ON CONFLICT DO NOTHING RETURNING id`,
     selected: "pg_catalog.count(*), pg_catalog.string_agg(id::pg_catalog.text, ',')",
-    values: [...columnsOf(placed), history],
+    values: [
+      placed.map(({ record }) => `${record.id}`),
+      placed.map(({ status }) => status),
+      placed.map(({ record }) => orderToJson(record)),
+      history,
+    ],
   };
   return {
     first: [insert] as const,

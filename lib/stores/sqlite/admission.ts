@@ -71,7 +71,6 @@ export function admissionQueries(db: DatabaseSync) {
     db,
     "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE hash = ? AND account = ?",
   );
-
   const updateUse = prepareWrite(db, "UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?");
 
   function findKeyState({ accountId, hash }: ParsedKey) {

@@ -108,28 +108,20 @@ export function orderQueries(db: DatabaseSync) {
     return result;
   }
 
-  const countByStatus = () => sumByStatus(selectCounts.all() as unknown as [string, number][]);
-
   return {
     find,
     apply,
     place: placeQuery(db),
     range: rangeQuery(db),
     listPage: listPageQuery(db),
-    countByStatus,
+    countByStatus: () => sumByStatus(selectCounts.all() as unknown as [string, number][]),
   };
 }
 
 /** Rows of one INSERT. More of them save nothing. */
 const MAX_INSERTED_ROWS = 50;
 
-type PlaceQuery = (
-  orders: readonly StoredOrder[],
-  at?: Instant,
-  origin?: ChangeOrigin,
-) => readonly PlaceOutcome[];
-
-function placeQuery(db: DatabaseSync): PlaceQuery {
+function placeQuery(db: DatabaseSync) {
   const insert = prepareWrite(
     db,
     "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -166,7 +158,7 @@ function placeQuery(db: DatabaseSync): PlaceQuery {
     }
   }
 
-  return (orders, at = systemClock(), origin) => {
+  return (orders: readonly StoredOrder[], at = systemClock(), origin?: ChangeOrigin) => {
     const history = packChange(newChange("place", at, origin));
     const outcomes: PlaceOutcome[] = [];
     for (let start = 0; start < orders.length; start += MAX_INSERTED_ROWS) {

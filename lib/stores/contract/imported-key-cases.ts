@@ -9,7 +9,6 @@ import { AT, FIRST, outcomeName } from "./fixture.ts";
 const FOREIGN = { id: "acme.foreign", hash: "f".repeat(64), createdAt: AT };
 const importedKeysOf = ({ importedKeys }: AccountStore) => importedKeys as ImportedKeys;
 
-/** Imports the key into an account, which is created first. */
 async function importInto(id: string, accounts: AccountStore): Promise<void> {
   await accounts.create({ id, plan: "free", keys: [] });
   await assert.doesNotReject(importedKeysOf(accounts).record(FOREIGN.hash, id));

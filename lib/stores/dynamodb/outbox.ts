@@ -55,7 +55,6 @@ async function readSetting(table: TableClient): Promise<boolean> {
   return (await table.get(BUCKET_COUNT_KEY, callTimeout()))?.["outbox"]?.BOOL === true;
 }
 
-/** The outbox over the index `outbox` of the table of orders. */
 export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: OrderKeys): Outbox {
   /** The items of the index, which have only their keys, `u` and `o`. */
   async function readIndex(range: Partial<ReadRange>): Promise<readonly Item[]> {

@@ -54,7 +54,6 @@ interface Decided<T> {
 }
 
 export interface Database {
-  /** The quoted name of the schema. */
   readonly schema: string;
   /** Runs one statement that only reads. The first column of its rows must not be null. */
   read(statement: Statement): Promise<Rows>;
@@ -82,7 +81,6 @@ export function openDatabase(
   let creating: Promise<unknown> | undefined;
   const pending = new Set<Promise<unknown>>();
 
-  /** Creates the tables, once for all calls that wait for them. */
   async function createTables(deadline: number): Promise<void> {
     if (existing) throw missingTables(schema);
     creating ??= migrateTables(pool, { schema, onlyIfEmpty: true, deadline }).finally(() => {

@@ -209,18 +209,21 @@ function decodeResponse(message: Buffer, { name, type }: Query, id: number): Res
 function exchangeUdp(query: Query, server: Server, signal: AbortSignal, edns: boolean): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const id = randomInt(0x10000);
+  const message = encodeQuery(query, id, edns);
   const socket = createSocket(isIPv6(server.address) ? "udp6" : "udp4");
   socket.on("error", reject);
-  socket.on("message", (message) => {
+  socket.on("message", (received) => {
     try {
-      const response = decodeResponse(message, query, id);
+      const response = decodeResponse(received, query, id);
       if (response !== undefined) resolve(response);
     } catch (error) {
       reject(error);
     }
   });
+  // A callback would also be called if there is no route to the server, and the socket cannot send then.
+  socket.on("connect", () => socket.send(message));
   // A connected socket drops messages from other addresses.
-  socket.connect(server.port, server.address, () => socket.send(encodeQuery(query, id, edns)));
+  socket.connect(server.port, server.address);
   return abortable(promise, signal).finally(() => socket.close());
 }
 

@@ -53,6 +53,11 @@ test("an answer says whether the addresses are the name's own or behind its CNAM
   expect(await resolver("both.example.com", "A")).toMatchObject({ direct: true });
 });
 
+test("a server to which no packet can be sent is unreachable, and does not end the process", async () => {
+  const resolver = createDnsResolver({ servers: ["255.255.255.255"] });
+  expect(await resolver("example.com", "A")).toEqual({ outcome: "failed", reason: "unreachable" });
+});
+
 test("a query without a response is sent maxAttempts times", async () => {
   await using server = await startDnsServer("", { "example.com": "timeout" });
   const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 40, maxAttempts: 3 });

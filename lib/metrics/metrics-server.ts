@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { settleWithin } from "../core/concurrency.ts";
 import { MAX_STORE_CALL_MS } from "../core/time.ts";
 import { createServer, listen } from "../node/listen.ts";
@@ -8,7 +9,7 @@ export interface MetricsServerOptions {
   readonly metrics: Pick<Metrics, "registry">;
   /**
    * True for a custom domain: `GET /domains/ask?domain=NAME`, for a server in front that requests certificates, answers
-   * 200 or 404, and 503 if this rejects. @default there are no custom domains
+   * 200 or 404, and 503 if this fails. @default there are no custom domains
    */
   readonly isCustomHost?: ((host: string) => boolean | Promise<boolean>) | undefined;
   /** The metrics are for operators: do not make this address public. @default 127.0.0.1 */
@@ -30,12 +31,13 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const { host = "127.0.0.1", port = 9464, isCustomHost = () => false } = options;
   const { registry } = options.metrics;
 
-  const server = createServer(async (req, res) => {
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const isRead = req.method === "GET" || req.method === "HEAD";
     const [path, query = ""] = (req.url ?? "").split("?", 2);
     if (isRead && path === ASK_PATH) {
       const domain = new URLSearchParams(query).get("domain") ?? "";
-      const isKnown = await settleWithin(MAX_STORE_CALL_MS, isCustomHost(domain)).catch(() => undefined);
+      const asked = (async () => isCustomHost(domain))();
+      const isKnown = await settleWithin(MAX_STORE_CALL_MS, asked).catch(() => undefined);
       const [status, answer] =
         isKnown === undefined ? [503, "unknown\n"] : isKnown ? [200, "yes\n"] : [404, "no\n"];
       res.writeHead(status, { "content-type": "text/plain", "cache-control": "no-store" }).end(answer);
@@ -51,8 +53,10 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     } catch {
       res.writeHead(500).end();
     }
-  });
+  }
 
+  // Whatever fails here, such as a registry without text, closes the connection.
+  const server = createServer((req, res) => void respond(req, res).catch(() => res.destroy()));
   const url = await listen(server, port, host);
   return {
     url: `${url}${PATH}`,

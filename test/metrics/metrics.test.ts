@@ -190,6 +190,17 @@ test("a server in front waits for the answer of a database about a host, which m
   expect(await status("down.example.com")).toBe(503);
 });
 
+test("a lookup that throws and a registry without text fail one request each, and do not end the process", async () => {
+  const registry = Object.assign(new Registry(), { metrics: async () => ({}) as string });
+  const isCustomHost = () => {
+    throw new Error("no table");
+  };
+  server = await startMetricsServer({ metrics: { registry }, port: 0, isCustomHost });
+  const response = await fetch(server.url.replace("/metrics", "/domains/ask?domain=shop.example.com"));
+  expect(response.status).toBe(503);
+  await expect(fetch(server.url)).rejects.toThrow("fetch failed");
+});
+
 test("the age of changes that a clock nine years ahead wrote grows from the time at which they are first measured", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());

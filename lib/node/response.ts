@@ -43,6 +43,8 @@ export async function sendResponse(
   res: ServerResponse,
   writeTimeoutMs: number,
 ): Promise<void> {
+  // After somebody else has ended the response, such as a time limit of the framework, a write of ours is an error.
+  if (typeof body !== "string") res.on("error", () => {});
   if (typeof body === "string") {
     const length = Buffer.byteLength(body);
     writeHead(res, status, headers, length);

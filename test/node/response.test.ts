@@ -1,8 +1,9 @@
 import { EventEmitter } from "node:events";
-import type { ServerResponse } from "node:http";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { orderList } from "../../lib/http/order-list.ts";
 import { isAdmitted, sendResponse } from "../../lib/node/response.ts";
@@ -82,6 +83,31 @@ test.each([
     expect(plain && isAdmitted(plain)).toBe(expected);
     const { status, headers: fields } = plain ?? { status: 0, headers: {} };
     expect(isAdmitted(new Response(null, { status, headers: fields }))).toBe(expected);
+  },
+);
+
+async function* slowParts(): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    await new Promise(setImmediate);
+    yield new Uint8Array(1);
+  }
+}
+
+test.each([
+  ["bytes", new Uint8Array(2 ** 20)],
+  ["a stream", ReadableStream.from(slowParts())],
+])(
+  "%s whose response somebody else ends before its client has received it do not end the process",
+  async (_, body) => {
+    // Without a connection, nothing is received.
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    const sent = sendResponse({ status: 200, headers: {}, body }, res, 60_000);
+    res.end();
+    const write = vi.spyOn(res, "write");
+    await vi.waitFor(() => expect(write).toHaveBeenCalled());
+    await new Promise(setImmediate);
+    res.destroy().emit("close");
+    await sent;
   },
 );
 

@@ -57,7 +57,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }) as Server;
   const keepConnection = limitConnections(server);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(options.port, LOOPBACK, resolve);
+    // A later error is that of a connection which could not be accepted. It must not end the process.
+    server.on("error", reject).listen(options.port, LOOPBACK, resolve);
   });
   const { port } = server.address() as AddressInfo;
   const session = createSession(port, { storeName, sections: SECTIONS }, keepConnection);

@@ -6,6 +6,7 @@ import {
   type Instant,
   MAX_STORE_CALL_MS,
   MAX_TIMER_MS,
+  schedule,
   systemClock,
   waitForTimer,
   wholeClock,
@@ -69,6 +70,9 @@ const LEASE_MARGIN_MS = 2 * MAX_STORE_CALL_MS;
 
 /** The longest wait until the deliveries that have ended are half of those at once, to lease as many orders together. */
 const COLLECT_MS = 50;
+
+/** The leases after which the event loop goes on: a store in memory answers within the same turn. */
+const LEASES_PER_TURN = 100;
 
 /** Aborts what a delivery that has ended may have left. One error for all, because creating each takes long. */
 const ENDED = new Error("The delivery has ended.");
@@ -229,6 +233,7 @@ export function deliverChanges({
     /** Undefined until this process has switched it on. */
     let isOn: boolean | undefined;
     let [leasedAt, lookedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let leases = 0;
     while (!isStopped) {
       idle = new AbortController();
       // A change that is delivered while the next ones are leased can be followed by another of its order.
@@ -264,6 +269,7 @@ export function deliverChanges({
       // The lease of a process that has died ends only for one that waits for it.
       if (untilEmpty && isIdle && found.length === 0 && (isPaused || hasFailed || !watch.seesLeases)) break;
       if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
+      else if (++leases % LEASES_PER_TURN === 0) await new Promise<void>(schedule);
     }
     await Promise.all(running);
   }

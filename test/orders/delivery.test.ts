@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { waitForTimer } from "../../lib/core/time.ts";
 import {
   changeToJson,
   type DeliveredChange,
@@ -39,6 +40,16 @@ async function useDelivery(options: Partial<DeliverOptions> = {}) {
 }
 
 const idsOf = (changes: readonly DeliveredChange[]) => changes.map(({ id }) => changeNumber(id));
+
+test("others have their turn while a long backlog is delivered from a store in memory", async () => {
+  const { outbox, orders, delivered, start } = await useDelivery({ concurrency: 2 });
+  for (let id = 1n; id <= 500n; id++) await orders.place({ id });
+  const delivery = start({ untilEmpty: true, wait: waitForTimer });
+  await turn();
+  expect(delivered.length).toBeLessThan(500);
+  await delivery.ended;
+  expect([delivered.length, (await outbox.backlog()).waiting]).toEqual([500, 0]);
+});
 
 test("each change is delivered once its order has changed, with what it was before and after, and who made it", async () => {
   const { orders, advance, delivered, start, clock } = await useDelivery();

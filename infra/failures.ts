@@ -103,15 +103,17 @@ export function explainRecordFailure(
   { label, wayOut }: { readonly label: string; readonly wayOut: string },
   resource: pulumi.Resource,
 ): pulumi.ErrorHook[] {
-  return explainOnError(`${name}-failure`, resource, (errors, inputs) =>
-    [
-      `Cannot create the DNS record ${String(inputs["type"])} ${String(inputs["name"])} → ${String(inputs["content"])}.`,
+  return explainOnError(`${name}-failure`, resource, (errors, { type, name, content, records, aliases }) => {
+    const [target = content] = (records ?? aliases ?? []) as readonly unknown[];
+    const value = (target as { readonly name?: string }).name ?? target;
+    return [
+      `Cannot create the DNS record ${type} ${name} → ${value}.`,
       `  If the record exists at ${label}, an interrupted update or another owner created it.`,
       `  ${wayOut}`,
       "  See infra/recovery.md#an-interrupted-run.",
       ...errors.map(fromProvider),
-    ].join("\n"),
-  );
+    ].join("\n");
+  });
 }
 
 function fromProvider(error: string): string {

@@ -17,6 +17,7 @@ export const LONG_TESTS = [
   "test/infra/domains/next-update.test.ts",
   "test/infra/domains/own-certificate.test.ts",
   "test/infra/domains/preflight.test.ts",
+  "test/infra/domains/route53.test.ts",
   "test/infra/domains/several-domains.test.ts",
   "test/infra/events/change-events.test.ts",
   "test/infra/failures.test.ts",

@@ -35,7 +35,8 @@ const byHost = <T extends z.ZodType>(value: T, example: string) =>
     error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,
   });
 
-const RECORD_ID = "Write the record's identifier in quotes: 32 hexadecimal digits.";
+const RECORD_ID =
+  "Write the record's identifier in quotes: 32 hexadecimal digits, or at Route 53 <zone>_<host>_<type>.";
 
 const banPolicy = z
   .strictObject(
@@ -160,12 +161,14 @@ const RENAMED =
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
   domains: domainsSchema.optional(),
-  dns: oneOf(["cloudflare", "manual"]).default("cloudflare"),
+  dns: oneOf(["cloudflare", "route53", "manual"]).default("cloudflare"),
   resolver: z.string({ error: RESOLVER }).refine(isServerAddress, { error: RESOLVER }).optional(),
   reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
   hold: z.array(z.string(), { error: "Write a list of hosts." }).default([]),
   adopt: byHost(
-    z.string({ error: RECORD_ID }).regex(/^[0-9a-f]{32}$/, { error: RECORD_ID }),
+    z
+      .string({ error: RECORD_ID })
+      .regex(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, { error: RECORD_ID }),
     "0123456789abcdef0123456789abcdef",
   ).default({}),
   certificates: byHost(

@@ -13,6 +13,8 @@ interface ResourceCalls {
 }
 
 const hasDomains = ({ domains }: Settings) => domains?.primary !== undefined;
+/** The stack creates records at Route 53. */
+export const usesRoute53 = (settings: Settings) => hasDomains(settings) && settings.dns === "route53";
 const hasAlarmEmail = ({ alarmEmail }: Settings) => alarmEmail !== undefined;
 const hasEvents = ({ events }: Settings) => events !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
@@ -42,6 +44,8 @@ const FUNCTIONS = ["list", "api", "events"].map(
 const DOMAIN_NAMES = ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*"];
 /** ACM chooses identifiers, too. */
 const CERTIFICATES = ["acm:REGION:ACCOUNT:certificate/*"];
+/** Their identifiers are not known either. The names and types of records are a condition: see policy-documents.ts. */
+export const HOSTED_ZONES = ["route53:::hostedzone/*"];
 const TOPICS = ["sns:REGION:ACCOUNT:PREFIX-alarms-*"];
 /** The queue of the setting `events`. */
 export const DEAD_LETTERS = ["sqs:REGION:ACCOUNT:PREFIX-events-dead-letters-*"];
@@ -118,6 +122,15 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   "aws:acm/certificateValidation:CertificateValidation": {
     ...callsOf("acm", CERTIFICATES, "DescribeCertificate"),
     neededBy: hasDomains,
+  },
+  "aws:route53/record:Record": {
+    ...callsOf(
+      "route53",
+      [...HOSTED_ZONES, "route53:::change/*"],
+      "GetHostedZone ListResourceRecordSets",
+      "ChangeResourceRecordSets GetChange",
+    ),
+    neededBy: usesRoute53,
   },
   "aws:cloudwatch/metricAlarm:MetricAlarm": callsOf(
     "cloudwatch",

@@ -1,8 +1,10 @@
+import { hostsOf } from "../../lib/domains/mapping.ts";
+import { registrableDomainOf } from "../../lib/domains/zone.ts";
 import { type DynamodbTableNames, OUTBOX_INDEX, tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { LOGGING_POLICY } from "../api/access-log.ts";
 import type { Settings } from "../config/settings.ts";
 import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
-import { CALLS, DEAD_LETTERS, TABLES } from "./calls.ts";
+import { CALLS, DEAD_LETTERS, HOSTED_ZONES, TABLES, usesRoute53 } from "./calls.ts";
 
 interface DeployTarget {
   readonly region: string;
@@ -48,6 +50,7 @@ const UNLIMITED: ReadonlySet<string> = new Set([
   // Limited to the function by a condition.
   "lambda:CreateEventSourceMapping",
   "logs:DescribeLogGroups",
+  "route53:ListHostedZones",
   "sns:GetSubscriptionAttributes",
   "sns:SetSubscriptionAttributes",
   "sns:Unsubscribe",
@@ -67,8 +70,10 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
     settings.dns === "manual" && settings.domains !== undefined
       ? ["acm:GetCertificate", "acm:ListCertificates", "acm:ListTagsForCertificate"]
       : [];
+  const zoneLookups = usesRoute53(settings) ? ["route53:ListHostedZones", "route53:ListTagsForResource"] : [];
   const read = [
     { actions: ["sts:GetCallerIdentity", ...lookups], resources: ["acm:REGION:ACCOUNT:certificate/*"] },
+    { actions: zoneLookups, resources: HOSTED_ZONES },
     ...types.map(({ read, resources }) => ({ actions: read, resources })),
   ];
   const write = types.map(({ write, resources }) => ({ actions: write, resources }));
@@ -142,8 +147,22 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
         { ArnLike: { "lambda:FunctionArn": eventsFunction } },
       ]),
     ),
+    // Without it, every record of every domain of the account could be changed.
+    "route53:ChangeResourceRecordSets": {
+      "ForAllValues:StringEquals": { "route53:ChangeResourceRecordSetsRecordTypes": ["A", "CNAME"] },
+      "ForAllValues:StringLike": {
+        "route53:ChangeResourceRecordSetsNormalizedRecordNames": namesBelow(settings),
+      },
+    },
     "events:PutTargets": { ArnLike: { "events:TargetArn": eventsFunction } },
   };
+}
+
+/** The registered domains of the hosts, and all names below: another host of the same domain needs no other policy. */
+function namesBelow({ domains }: Settings): readonly string[] {
+  const hosts = domains === undefined ? [] : hostsOf(domains);
+  const registered = new Set(hosts.map(({ host }) => registrableDomainOf(host)));
+  return [...registered].flatMap((domain) => [domain, `*.${domain}`]);
 }
 
 /** The permissions of the functions, and with `accessLogs: manage` those of API Gateway's logging role. */

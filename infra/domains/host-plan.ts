@@ -11,7 +11,10 @@ export type HostDns =
       /** Where the zone is. */
       readonly provider: keyof typeof DNS_PROVIDERS;
       readonly zoneId: string;
-      /** The comment of every record that is created; marks the record as owned by this program. */
+      /**
+       * The comment of every record that is created, at Route 53 its set identifier; marks the record as owned by this
+       * program.
+       */
       readonly comment: string;
       /**
        * The handling of the record that routes traffic. `managed`: created last. `held`: not created, everything else

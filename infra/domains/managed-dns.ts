@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { cloudflare } from "./cloudflare.ts";
 import type { DnsProvider, Zone } from "./dns-provider.ts";
+import { route53 } from "./route53.ts";
 import {
   findOwnRecord,
   findRecordConflicts,
@@ -13,7 +14,7 @@ import {
 } from "./zone-check.ts";
 
 /** The DNS providers at which stacks create their records, by the value of the setting `dns`. */
-export const DNS_PROVIDERS = { cloudflare } as const satisfies Readonly<Record<string, DnsProvider>>;
+export const DNS_PROVIDERS = { cloudflare, route53 } as const satisfies Readonly<Record<string, DnsProvider>>;
 
 /** The zone of a host. */
 export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {

@@ -130,7 +130,8 @@ function isDirectlyBelow(name: string, host: string): boolean {
 }
 
 function describeRecord({ id, name, type, content, comment }: ZoneRecord): string {
-  const note = comment === undefined || comment === null || comment === "" ? "" : `, comment '${comment}'`;
+  // The identifier of a record at Route 53 ends with it.
+  const note = !comment || id.endsWith(comment) ? "" : `, comment '${comment}'`;
   return `${type} ${name} → ${content} (record ${id}${note})`;
 }
 

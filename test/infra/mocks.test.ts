@@ -60,6 +60,7 @@ describe("under the mocks of Pulumi's documentation", () => {
   test.each([
     ["no setting", {}, "-tables-orders"],
     ["every component, and DNS at Cloudflare", { ...hosts, ...everything }, "-orders-example-com-route"],
+    ["DNS at Route 53", { ...hosts, dns: "route53" }, "-orders-example-com-route"],
     ["DNS managed elsewhere", { ...hosts, dns: "manual" }, "-orders-example-com-mapping"],
   ] as const)("a program with %s runs", async (_, settings, last) => {
     expect(await deploy(settings)).toHaveProperty("baseUrl");

@@ -49,6 +49,8 @@ await pulumi.runtime.setMocks(
 afterAll(() => pulumi.runtime.disconnect());
 const GET_CERTIFICATE = "aws:acm/getCertificate:getCertificate";
 const GET_ZONES = "cloudflare:index/getZones:getZones";
+const GET_ZONE = "aws:route53/getZone:getZone";
+const GET_SETS = "aws:route53/getRecords:getRecords";
 const GET_RECORDS = "cloudflare:index/getDnsRecords:getDnsRecords";
 
 const dns = await startDnsServer("");
@@ -102,6 +104,9 @@ const PARTS: Readonly<Record<string, (name: string, options: pulumi.ComponentRes
   "CustomDomain at Cloudflare": customDomain({
     ...{ provider: "cloudflare", zoneId: "zone", comment: "shop", routing: "managed" },
   }),
+  "CustomDomain at Route 53": customDomain({
+    ...{ provider: "route53", zoneId: "zone", comment: "shop", routing: "managed" },
+  }),
   "CustomDomain with manual DNS": customDomain({
     ...{ provider: "manual", certificates: [{ arn: "arn", status: "ISSUED" }] },
   }),
@@ -120,9 +125,13 @@ const PARTS: Readonly<Record<string, (name: string, options: pulumi.ComponentRes
     return new WebAcl(name, { stage, requestsPerFiveMinutes: 100 }, options);
   },
   "preflight at Cloudflare": (_name, options) => preflight(withDefaults(settings), options),
+  "preflight at Route 53": (_name, options) =>
+    preflight(withDefaults({ ...settings, dns: "route53" }), options),
   "preflight with manual DNS": (_name, options) =>
     preflight(withDefaults({ ...settings, dns: "manual" }), options),
   "deployStoreOrders at Cloudflare": (name, options) => deployStoreOrders(name, settings, options),
+  "deployStoreOrders at Route 53": (name, options) =>
+    deployStoreOrders(name, { ...settings, dns: "route53" }, options),
   "deployStoreOrders with manual DNS": (name, options) =>
     deployStoreOrders(name, { ...settings, dns: "manual" }, options),
 };
@@ -149,8 +158,10 @@ test.each(cases)("%s: every resource and every lookup has the provider of %s", a
   const lookups = uses.map(({ what }) => what).filter((what) => /\/get[A-Z]/.test(what));
   const ofPart: Readonly<Record<string, readonly string[]>> = {
     "preflight at Cloudflare": [GET_RECORDS, GET_ZONES],
+    "preflight at Route 53": [GET_SETS, GET_ZONE],
     "preflight with manual DNS": [GET_CERTIFICATE],
     "deployStoreOrders at Cloudflare": [GET_RECORDS, GET_ZONES],
+    "deployStoreOrders at Route 53": [GET_SETS, GET_ZONE],
     "deployStoreOrders with manual DNS": [GET_CERTIFICATE],
   };
   expect([...new Set(lookups)].sort()).toEqual(ofPart[part] ?? []);

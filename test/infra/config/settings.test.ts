@@ -140,7 +140,7 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a misspelt key", { protected: true }],
     ["a setting of an earlier version", { canary: false }],
     ["text instead of a boolean", { protect: "yes" }],
-    ["an unknown DNS provider", { dns: "route53" }],
+    ["an unknown DNS provider", { dns: "bind" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],
     [
       "a host that is listed twice",

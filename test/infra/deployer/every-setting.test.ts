@@ -28,6 +28,8 @@ const ROWS: readonly Readonly<Record<string, unknown>>[] = [
   { plan: "pro", domains, reverify: { [host]: 2 }, hold: ["www.example.com"] },
   { ...onHosts, dns: "manual" },
   { ...onHosts, adopt: { [host]: "0123456789abcdef0123456789abcdef" } },
+  { ...onHosts, dns: "route53" },
+  { ...onHosts, dns: "route53", adopt: { [host]: `Z1_${host}_CNAME` } },
   { ...onHosts, closePlatformHost: true },
   { events: { bus: "default" } },
   { events: { bus: `arn:aws:events:eu-west-1:999999999999:event-bus/shop` } },
@@ -82,6 +84,8 @@ function contextOf({ inputs }: Registration, prefix: string): Context {
     "lambda:Principal": String(inputs["principal"]),
     "lambda:FunctionArn": eventsFunction,
     "events:TargetArn": eventsFunction,
+    "route53:ChangeResourceRecordSetsNormalizedRecordNames": [String(inputs["name"])],
+    "route53:ChangeResourceRecordSetsRecordTypes": [String(inputs["type"])],
   };
 }
 
@@ -111,7 +115,12 @@ describe("the printed policies allow the calls that the engine makes for a stack
       const [adopted] = Object.entries(parsed.settings.adopt);
       const record = { zone: "example.com", type: "CNAME", content: "old.example.net", comment: "old shop" };
       const records = adopted ? [{ ...record, name: adopted[0], id: adopted[1] }] : [];
-      const outcome = await success(run({ stack: "production", config, cloud: cloud({ records }) }));
+      const recordSets = adopted
+        ? [{ zoneId: "Z1", name: adopted[0], type: "CNAME", values: ["old.example.net"] }]
+        : [];
+      const hostedZones = [{ id: "Z1", name: "example.com" }];
+      const world = cloud({ records, hostedZones, recordSets });
+      const outcome = await success(run({ stack: "production", config, cloud: world }));
       const resources = outcome.registrations.filter(({ custom, type }) => custom && type.startsWith("aws:"));
       // With DNS elsewhere, the domain name follows in a later run, once the certificate is issued.
       const types = new Set(resources.map(({ type }) => type));

@@ -32,6 +32,7 @@ const events = { bus: "default" };
 const withEverything = withDefaults({ plan: "pro", domains, waf, events, ...everyOption });
 const cloudflare = deployerPolicies(withEverything, target);
 const manual = deployerPolicies({ ...withEverything, dns: "manual" }, target);
+const route53 = deployerPolicies({ ...withEverything, dns: "route53" }, target);
 
 const ofEventsFunction = {
   "lambda:FunctionArn": `arn:aws:lambda:${target.region}:${target.account}:function:${target.prefix}-events-function-1a2b3c4:live`,
@@ -81,7 +82,8 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
 
 describe("the policies of the deployer", () => {
   test.each(calls)("allow $action for $type ($operation)", ({ type, operation, action, resource }) => {
-    const { preview, deploy, functions } = operation === "invoke" ? manual : cloudflare;
+    const elsewhere = operation === "invoke" ? manual : cloudflare;
+    const { preview, deploy, functions } = type.startsWith("aws:route53/") ? route53 : elsewhere;
     expect(allowed([preview, deploy, functions], action, resource), `${action} on ${resource}`).toBe(true);
     if (operation === "read" || operation === "invoke")
       expect(allowed([preview], action, resource)).toBe(true);

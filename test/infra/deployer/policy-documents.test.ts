@@ -100,6 +100,42 @@ describe("the policies", () => {
     expect(actionsOf(staging.deploy).filter((action) => /^(acm|sns|wafv2):/.test(action))).toEqual([]);
   });
 
+  test("permit calls of Route 53 only with 'dns: route53', and changes only of the records that a stack can have", () => {
+    const at = (dns: "cloudflare" | "manual" | "route53") =>
+      deployerPolicies({ ...allSettings, dns }, target);
+    const named = (documents: ReturnType<typeof at>) =>
+      Object.values(documents)
+        .flatMap(actionsOf)
+        .filter((action) => action.startsWith("route53:"));
+    expect([...named(at("cloudflare")), ...named(at("manual"))]).toEqual([]);
+    const withoutHosts = withDefaults({ plan: "pro", dns: "route53" });
+    expect(named(deployerPolicies(withoutHosts, target))).toEqual([]);
+    const { preview: reading, deploy: changing } = at("route53");
+    const resource = "arn:aws:route53:::hostedzone/Z0123456789ABC";
+    const change = (name: string, type: string) => {
+      const names = { "route53:ChangeResourceRecordSetsNormalizedRecordNames": [name] };
+      const types = { "route53:ChangeResourceRecordSetsRecordTypes": [type] };
+      const context = { ...names, ...types };
+      return allows([changing], { action: "route53:ChangeResourceRecordSets", resource, context });
+    };
+    const records = [
+      ...[
+        ["orders.example.com", "A"],
+        ["_0123.orders.example.com", "CNAME"],
+        ["example.com", "A"],
+      ],
+      ...[
+        ["example.com", "NS"],
+        ["orders.example.com", "TXT"],
+        ["shop.example.net", "A"],
+        ["badexample.com", "A"],
+      ],
+    ].map(([name = "", type = ""]) => [name, type, change(name, type)]);
+    expect(records.map(([, , allowed]) => allowed)).toEqual([true, true, true, false, false, false, false]);
+    expect(allows([reading], { action: "route53:ListHostedZones", resource: "*" })).toBe(true);
+    expect(actionsOf(reading)).not.toContain("route53:ChangeResourceRecordSets");
+  });
+
   test("cover the names that the resources of an update get, and no other name", async () => {
     const { registrations } = await complete;
     const named = registrations.filter(({ custom, type }) => custom && NAMED.test(type));

@@ -3,6 +3,7 @@ import type { CloudflareZone } from "../../../infra/domains/cloudflare.ts";
 import type { Cloud } from "./deployment.ts";
 import { dnsRecords, type ZoneRecord } from "./dns-records.ts";
 import type { Invoke, Registration } from "./engine.ts";
+import { type HostedZone, hostedZones, type RecordSet } from "./hosted-zones.ts";
 import { physicalName } from "./provider-rules.ts";
 import { UNKNOWN, type Value } from "./wire.ts";
 
@@ -10,6 +11,9 @@ import { UNKNOWN, type Value } from "./wire.ts";
 export interface World {
   readonly zones?: readonly CloudflareZone[];
   readonly records?: readonly ZoneRecord[];
+  /** The zones at Route 53, and what is in them. */
+  readonly hostedZones?: readonly HostedZone[];
+  readonly recordSets?: readonly RecordSet[];
   /** True if the provider ignores the filters of queries for DNS records. */
   readonly ignoresFilters?: boolean;
   /** The certificates that ACM has. */
@@ -45,17 +49,22 @@ export function zone(name: string, changes: Partial<CloudflareZone> = {}): Cloud
 export interface TestCloud extends Cloud {
   /** The DNS records at Cloudflare now. */
   records(): readonly ZoneRecord[];
+  /** The record sets at Route 53 now. */
+  recordSets(): readonly RecordSet[];
 }
 
 /** A cloud in which everything works that the test does not break. */
 export function cloud({
   zones = [zone("example.com")],
   records: initialRecords = [],
+  hostedZones: zonesAtRoute53 = [],
+  recordSets: initialSets = [],
   ignoresFilters = false,
   certificates = [],
   unavailable = [],
   failing = {},
 }: World = {}): TestCloud {
+  const route53 = hostedZones(zonesAtRoute53, initialSets);
   const functions: Readonly<Record<string, (args: Invoke["args"]) => Readonly<Record<string, Value>>>> = {
     "cloudflare:index/getZones:getZones": ({ name }) => ({
       results: zones
@@ -67,6 +76,7 @@ export function cloud({
     }),
     "aws:acm/getCertificate:getCertificate": ({ domain, statuses }) =>
       findCertificate(certificates, domain, statuses),
+    ...route53.functions,
   };
   const records = dnsRecords(initialRecords);
   return {
@@ -74,23 +84,27 @@ export function cloud({
       const { type, name } = registration;
       const failure = failing[name];
       if (failure !== undefined) throw new Error(failure);
-      const id = `${name}-id`;
+      const id = type === RECORD_SET ? route53.create(registration) : `${name}-id`;
       if (type === DNS_RECORD) records.create(id, registration);
       if (type === "aws:lambda/function:Function") checkEnvironment(registration);
       return { id, outputs: outputsOf(registration) };
     },
     import(registration) {
-      if (registration.type !== DNS_RECORD)
-        throw new Error(`The test cloud cannot import ${registration.type}.`);
-      return { id: records.read(registration.importId).id, outputs: outputsOf(registration) };
+      const { type, importId } = registration;
+      const store = { [DNS_RECORD]: records, [RECORD_SET]: route53 }[type];
+      if (store === undefined) throw new Error(`The test cloud cannot import ${type}.`);
+      return { id: store.read(importId).id, outputs: outputsOf(registration) };
     },
     update(id, registration) {
       if (registration.type === DNS_RECORD) records.update(id, registration);
+      if (registration.type === RECORD_SET) route53.update(id, registration);
     },
     delete(id, { type }) {
       if (type === DNS_RECORD) records.delete(id);
+      if (type === RECORD_SET) route53.delete(id);
     },
     records: () => records.list(),
+    recordSets: () => route53.list(),
     invoke({ token, args }) {
       const call = functions[token];
       if (unavailable.includes(token)) throw new Error("connection refused");
@@ -123,6 +137,7 @@ function checkEnvironment({ inputs }: Registration): void {
 }
 
 const DNS_RECORD = "cloudflare:index/dnsRecord:DnsRecord";
+const RECORD_SET = "aws:route53/record:Record";
 const REGION = "eu-central-1";
 const ACCOUNT = "123456789012";
 const arn = (service: string, rest: string, region = REGION) =>
@@ -185,6 +200,7 @@ const STATES: Readonly<
   }),
   "aws:apigateway/domainName:DomainName": (_name, { domainName }) => ({
     regionalDomainName: `d-${String(domainName).replaceAll(".", "")}.execute-api.${REGION}.amazonaws.com`,
+    regionalZoneId: "Z1U9ULNL0V5AJ3",
   }),
 };
 

@@ -40,6 +40,7 @@ const FIXED_INPUTS: Readonly<Record<string, readonly string[]>> = {
     "sourceArn",
     "statementId",
   ],
+  "aws:route53/record:Record": ["name", "zoneId"],
   "aws:sns/topic:Topic": ["name"],
   "aws:sns/topicSubscription:TopicSubscription": ["endpoint", "protocol", "topic"],
   "aws:sqs/queue:Queue": ["name"],

@@ -1,0 +1,255 @@
+import { describe, expect, test, vi } from "vitest";
+import { cloud, type World } from "../harness/cloud.ts";
+import type { RecordSet } from "../harness/hosted-zones.ts";
+import { endOfSuite, find, type Outcome, operationOn, run } from "../harness/program.ts";
+import { typeErrors } from "../harness/provider-types.ts";
+import { redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
+
+// Runs are queued, so the first test waits for all of them.
+vi.setConfig({ testTimeout: 120_000 });
+
+const RECORD = "aws:route53/record:Record";
+const ORDERS = "store-orders-production-orders-example-com";
+const COMMENT = "store-orders/production, kept by Pulumi";
+const route53 = { "store-orders:dns": "route53" };
+const one = withDomains({ primary: "orders.example.com" }, route53);
+const withApex = withDomains(
+  { primary: "orders.example.com", redirects: [redirectFrom("example.com")] },
+  route53,
+);
+
+const zones = [
+  { id: "Z1PUBLIC", name: "example.com" },
+  { id: "Z2PRIVATE", name: "example.com", private: true },
+  { id: "Z3PRIVATE", name: "orders.example.com", private: true },
+];
+const set = (name: string, type: string, value: string, more: Partial<RecordSet> = {}): RecordSet => ({
+  ...{ zoneId: "Z1PUBLIC", name, type, values: [value] },
+  ...more,
+});
+const alias = (host: string): RecordSet => {
+  const target = `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`;
+  return set(host, "A", target, { alias: true, setIdentifier: COMMENT });
+};
+const validation = (host: string): RecordSet =>
+  set(`_0123.${host}`, "CNAME", "_4567.acm-validations.aws", { ttl: 3600, setIdentifier: COMMENT });
+/** What others have in the zone, and what does not matter: also a wildcard, and records beside those of the stack. */
+const others = [
+  set("example.com", "NS", "ns-1.awsdns-01.com"),
+  set("example.com", "TXT", '"v=spf1 -all"'),
+  set("orders.example.com", "TXT", '"a note"'),
+  set("*.example.com", "A", "192.0.2.9"),
+  set("xorders.example.com", "A", "192.0.2.9"),
+];
+
+const at = (recordSets: readonly RecordSet[] = others, world: World = {}) =>
+  cloud({ zones: [], hostedZones: zones, recordSets, ...world });
+const messages = ({ logs }: Outcome, level: number) =>
+  logs.filter(({ severity }) => severity === level).map(({ message }) => message);
+const preview = (config: Readonly<Record<string, unknown>>, world: ReturnType<typeof at>) =>
+  run({ stack: "production", config, preview: true, cloud: world });
+
+describe("hosts at Route 53", () => {
+  const live = at();
+  const first = update(withApex, { cloud: live });
+  const created = first.then(() => live.recordSets());
+  const signal = endOfSuite();
+  const second = first.then(({ state }) => update(withApex, { cloud: live, state, signal }));
+  const removed = second.then(({ state }) => update(one, { cloud: live, state, signal }));
+
+  test("get an alias, also at an apex, and a validation record, in the public zone, beside what is there", async () => {
+    await success(first);
+    const own = ["orders.example.com", "example.com"].flatMap((host) => [validation(host), alias(host)]);
+    expect(new Set(await created)).toEqual(new Set([...others, ...own]));
+  });
+
+  test("need nothing of Cloudflare", async () => {
+    const { registrations, invokes } = await success(first);
+    const used = [...registrations.map(({ type }) => type), ...invokes.map(({ token }) => token)];
+    expect(used.filter((name) => name.startsWith("cloudflare:"))).toEqual([]);
+  });
+
+  test("have their resources created in order, with inputs of the provider's types", async () => {
+    const outcome = await success(first);
+    const chain = ["certificate", "validation-record", "validation", "domain", "mapping", "route"].map(
+      (part) => find(outcome, `${ORDERS}-${part}`),
+    );
+    for (const [index, { dependencies }] of chain.entries())
+      if (index > 0) expect(dependencies).toContain(chain[index - 1]?.urn);
+    expect(chain[5]?.inputs["aliases"]).toEqual([
+      {
+        name: "d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com",
+        zoneId: "Z1U9ULNL0V5AJ3",
+        evaluateTargetHealth: false,
+      },
+    ]);
+    expect(typeErrors(outcome.registrations.filter(({ type }) => type === RECORD))).toBe("");
+  });
+
+  test("are live, and the outputs describe their records", async () => {
+    const { stackOutputs } = await success(first);
+    expect(stackOutputs["baseUrl"]).toBe("https://orders.example.com/v1");
+    expect(stackOutputs["domains"]).toMatchObject({
+      "orders.example.com": {
+        state: "live",
+        record: { zone: "example.com", type: "ALIAS", name: "orders", ttl: 60 },
+      },
+      "example.com": { state: "live", record: { zone: "example.com", type: "ALIAS", name: "@", ttl: 60 } },
+    });
+  });
+
+  test("are the same in the next update, whose preflight recognises their records", async () => {
+    const { operations, logs } = await success(second);
+    expect([...operations].filter(([, operation]) => operation !== "same")).toEqual([]);
+    expect(logs.filter(({ severity }) => severity > 1)).toEqual([]);
+  });
+
+  test("are removed in reverse order, and nothing of others is", async () => {
+    const { operations } = await success(removed);
+    const deleted = [...operations].filter(([, operation]) => operation === "delete");
+    const names = deleted.map(([urn]) => urn).filter((urn) => !urn.includes("MetricAlarm"));
+    expect(names.map((urn) => urn.split("::").at(-1))).toEqual(
+      ["route", "mapping", "domain", "validation", "validation-record", "certificate"].map(
+        (part) => `store-orders-production-example-com-${part}`,
+      ),
+    );
+    const kept = [...others, validation("orders.example.com"), alias("orders.example.com")];
+    expect(live.recordSets()).toEqual(kept);
+  });
+});
+
+test("a stack moves from Cloudflare to Route 53, and only its records are created anew", async () => {
+  const both = cloud({ hostedZones: zones, recordSets: others });
+  const before = await success(update(withDomains({ primary: "orders.example.com" }), { cloud: both }));
+  const outcome = await success(update(one, { cloud: both, state: before.state }));
+  const changes = [...outcome.operations].filter(([, operation]) => operation !== "same");
+  expect(changes.map(([urn, operation]) => `${operation} ${urn.split("$").at(-1)}`).sort()).toEqual([
+    `create ${RECORD}::${ORDERS}-route`,
+    `create ${RECORD}::${ORDERS}-validation-record`,
+    `delete cloudflare:index/dnsRecord:DnsRecord::${ORDERS}-route`,
+    `delete cloudflare:index/dnsRecord:DnsRecord::${ORDERS}-validation-record`,
+  ]);
+  expect(both.records()).toEqual([]);
+});
+
+describe("the preflight at Route 53", () => {
+  test("reports each foreign record and each zone that is missing or not the only one, before anything is created", async () => {
+    const config = withDomains(
+      {
+        primary: "orders.example.com",
+        redirects: [
+          "www.example.com",
+          "old.example.com",
+          "a.eu.example.com",
+          "shop.example.net",
+          "shop.example.org",
+        ].map(redirectFrom),
+      },
+      route53,
+    );
+    const twins = ["Z8", "Z9"].map((id) => ({ id, name: "example.org" }));
+    const records = [
+      ...others,
+      set("orders.example.com", "A", "192.0.2.1"),
+      set("orders.example.com", "AAAA", "2001:db8::1"),
+      set("www.example.com", "CNAME", "shop.example.net."),
+      { ...alias("old.example.com"), setIdentifier: "store-orders/staging, kept by Pulumi" },
+      set("eu.example.com", "NS", "ns.example.net."),
+    ];
+    const world = at(records, { hostedZones: [...zones, ...twins] });
+    const outcome = await preview(config, world);
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.registrations.filter(({ custom }) => custom)).toEqual([]);
+    expect(outcome.errors).toMatchInlineSnapshot(`
+      "DNS is not ready for the domains:
+        orders.example.com: A orders.example.com → 192.0.2.1 (record Z1PUBLIC_orders.example.com_A) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { orders.example.com: "Z1PUBLIC_orders.example.com_A" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        orders.example.com: AAAA orders.example.com → 2001:db8::1 (record Z1PUBLIC_orders.example.com_AAAA) in the zone example.com conflicts with the alias of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        www.example.com: CNAME www.example.com → shop.example.net (record Z1PUBLIC_www.example.com_CNAME) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { www.example.com: "Z1PUBLIC_www.example.com_CNAME" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        old.example.com: A old.example.com → d-oldexamplecom.execute-api.eu-central-1.amazonaws.com (record Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { old.example.com: "Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        a.eu.example.com: NS eu.example.com → ns.example.net (record Z1PUBLIC_eu.example.com_NS) delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.
+        shop.example.net: the AWS account has no public hosted zone for this host (looked for shop.example.net, example.net). Create it in Route 53 and delegate the domain to its name servers, or set 'dns: manual' if its DNS is managed elsewhere, also in another AWS account.
+        shop.example.org: the AWS account has 2 public hosted zones example.org (Z8, Z9). Delete those that the domain is not delegated to, or set 'dns: manual'."
+    `);
+  });
+
+  test("recognises no record by its target: that of another owner is never changed", async () => {
+    const { setIdentifier: _, ...simple } = alias("orders.example.com");
+    const live = at();
+    const { state } = await success(update(one, { cloud: live }));
+    const replaced = at([...others, simple]);
+    const outcome = await update(one, { cloud: replaced, state });
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.errors).toContain("A orders.example.com → d-ordersexamplecom");
+    expect(replaced.recordSets()).toEqual([...others, simple]);
+  });
+
+  test("fails if Route 53 cannot be queried", async () => {
+    const outcome = await preview(one, at(others, { unavailable: ["aws:route53/getZone:getZone"] }));
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.errors).toMatchInlineSnapshot(`
+      "Cannot query Route 53 for the zone orders.example.com: connection refused
+      The credentials of AWS need the policies that are printed with 'dns: route53': see infra/README.md#permissions."
+    `);
+  });
+
+  test("warns of a validation record of another owner, but not of one that can be beside the stack's own", async () => {
+    const { setIdentifier: _, ...simple } = validation("orders.example.com");
+    const weighted = { ...simple, setIdentifier: "store-orders/staging, kept by Pulumi" };
+    expect(messages(await success(preview(one, at([...others, weighted]))), 2)).toEqual([]);
+    expect(messages(await success(preview(one, at([...others, simple]))), 2)).toMatchInlineSnapshot(`
+      [
+        "orders.example.com: the ACM validation record CNAME _0123.orders.example.com → _4567.acm-validations.aws (record Z1PUBLIC__0123.orders.example.com_CNAME) was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/recovery.md#an-interrupted-run.",
+      ]
+    `);
+    await success(update(one, { cloud: at([...others, weighted]) }));
+  });
+});
+
+describe("a record at Route 53 that exists but is not in the state", () => {
+  test.each(["A", "CNAME"])(
+    "'adopt' imports a record of the type %s and makes it the alias of the stack",
+    async (type) => {
+      const live = at([set("orders.example.com", type, "shop.example.net")]);
+      const adopt = { "store-orders:adopt": { "orders.example.com": `Z1PUBLIC_orders.example.com_${type}` } };
+      const outcome = await success(update({ ...one, ...adopt }, { cloud: live }));
+      expect(operationOn(outcome, RECORD, `${ORDERS}-route`)).toBe("import");
+      expect(live.recordSets()).toEqual([validation("orders.example.com"), alias("orders.example.com")]);
+      const next = await success(update(one, { cloud: live, state: outcome.state }));
+      expect(operationOn(next, RECORD, `${ORDERS}-route`)).toBe("same");
+    },
+  );
+
+  test("the stack's own routing record fails the update with the way out", async () => {
+    const outcome = await update(one, { cloud: at([alias("orders.example.com")]) });
+    expect(outcome.code).not.toBe(0);
+    expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
+      "Cannot create the DNS record A orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
+        If the record exists at Route 53, an interrupted update or another owner created it.
+        Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.
+        See infra/recovery.md#an-interrupted-run.
+        Error from the provider: InvalidChangeBatch: [Tried to create resource record set [name='orders.example.com.', type='A'] but it already exists]"
+    `);
+  });
+
+  test("a validation record of another owner fails the update with the way out", async () => {
+    const { setIdentifier: _, ...simple } = validation("orders.example.com");
+    const outcome = await update(one, { cloud: at([simple]) });
+    expect(outcome.code).not.toBe(0);
+    expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
+      "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
+        If the record exists at Route 53, an interrupted update or another owner created it.
+        Delete that record at Route 53 and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        See infra/recovery.md#an-interrupted-run.
+        Error from the provider: InvalidChangeBatch: [RRSet of type CNAME with DNS name _0123.orders.example.com., SetIdentifier store-orders/production, kept by Pulumi cannot be created as a non-weighted set exists with the same name and type.]"
+    `);
+  });
+});
+
+test("'hold' creates everything but the record", async () => {
+  const live = at();
+  const outcome = await success(
+    update({ ...one, "store-orders:hold": ["orders.example.com"] }, { cloud: live }),
+  );
+  expect(live.recordSets()).toEqual([...others, validation("orders.example.com")]);
+  expect(outcome.stackOutputs["domains"]).toMatchObject({ "orders.example.com": { state: "pending_dns" } });
+});

@@ -9,6 +9,7 @@ import type { Settings } from "../config/settings.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
+import type { DnsProvider } from "./dns-provider.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
 import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
@@ -75,13 +76,13 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  const elsewhere = await Promise.all(
-    [...new Set(zones.values())].map((zone) => findDelegation(zone, memoized, provider?.label)),
-  );
+  const elsewhere =
+    provider &&
+    (await Promise.all([...zones.values()].map((zone) => findDelegation(zone, provider, memoized))));
   const warnings = [
     ...hosts.flatMap(explainTopLevel),
     ...(managed?.warnings ?? []),
-    ...new Set(elsewhere.flat()),
+    ...new Set(elsewhere?.flat()),
     ...caa.warnings,
   ];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
@@ -92,8 +93,8 @@ export async function preflight(
 /** Says that DNS asks other name servers for a zone than those of the DNS provider, so that no record here counts. */
 async function findDelegation(
   { name, nameServers }: HostZone,
+  { label }: DnsProvider,
   resolver: DnsResolver,
-  label = "",
 ): Promise<readonly string[]> {
   const asked = recordsIn<"NS">(await resolver(name, "NS"));
   if (asked.length === 0 || nameServers.length === 0) return [];

@@ -39,7 +39,7 @@ export const route53: DnsProvider = {
     const adoption =
       type === "AAAA"
         ? ""
-        : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" }.`;
+        : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" } and run 'pulumi up --refresh'.`;
     return `in the zone ${zone} conflicts with the alias of this stack.${adoption}`;
   },
   async findZones(names, options) {

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type World } from "../harness/cloud.ts";
 import type { RecordSet } from "../harness/hosted-zones.ts";
 import { endOfSuite, find, type Outcome, operationOn, run } from "../harness/program.ts";
@@ -162,10 +163,10 @@ describe("the preflight at Route 53", () => {
     expect(outcome.registrations.filter(({ custom }) => custom)).toEqual([]);
     expect(outcome.errors).toMatchInlineSnapshot(`
       "DNS is not ready for the domains:
-        orders.example.com: A orders.example.com → 192.0.2.1 (record Z1PUBLIC_orders.example.com_A) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { orders.example.com: "Z1PUBLIC_orders.example.com_A" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        orders.example.com: A orders.example.com → 192.0.2.1 (record Z1PUBLIC_orders.example.com_A) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { orders.example.com: "Z1PUBLIC_orders.example.com_A" } and run 'pulumi up --refresh'. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
         orders.example.com: AAAA orders.example.com → 2001:db8::1 (record Z1PUBLIC_orders.example.com_AAAA) in the zone example.com conflicts with the alias of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
-        www.example.com: CNAME www.example.com → shop.example.net (record Z1PUBLIC_www.example.com_CNAME) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { www.example.com: "Z1PUBLIC_www.example.com_CNAME" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
-        old.example.com: A old.example.com → d-oldexamplecom.execute-api.eu-central-1.amazonaws.com (record Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { old.example.com: "Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi" }. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        www.example.com: CNAME www.example.com → shop.example.net (record Z1PUBLIC_www.example.com_CNAME) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { www.example.com: "Z1PUBLIC_www.example.com_CNAME" } and run 'pulumi up --refresh'. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        old.example.com: A old.example.com → d-oldexamplecom.execute-api.eu-central-1.amazonaws.com (record Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi) in the zone example.com conflicts with the alias of this stack. If this stack is to take it over, with its traffic, set store-orders:adopt to { old.example.com: "Z1PUBLIC_old.example.com_A_store-orders/staging, kept by Pulumi" } and run 'pulumi up --refresh'. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
         a.eu.example.com: NS eu.example.com → ns.example.net (record Z1PUBLIC_eu.example.com_NS) delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.
         shop.example.net: the AWS account has no public hosted zone for this host (looked for shop.example.net, example.net). Create it in Route 53 and delegate the domain to its name servers, or set 'dns: manual' if its DNS is managed elsewhere, also in another AWS account.
         shop.example.org: the AWS account has 2 public hosted zones example.org (Z8, Z9). Delete those that the domain is not delegated to, or set 'dns: manual'."
@@ -190,6 +191,14 @@ describe("the preflight at Route 53", () => {
       "Cannot query Route 53 for the zone orders.example.com: connection refused
       The credentials of AWS need the policies that are printed with 'dns: route53': see infra/README.md#permissions."
     `);
+  });
+
+  test("warns of a zone that is delegated elsewhere, as one that has not been moved yet", async () => {
+    await using dns = await startDnsServer("example.com NS ada.ns.cloudflare.com");
+    const outcome = await run({ stack: "production", config: one, preview: true, cloud: at(), dns });
+    expect(messages(await success(Promise.resolve(outcome)), 2)).toEqual([
+      "DNS asks ada.ns.cloudflare.com for example.com, and not Route 53 (ns-1.awsdns-01.com, ns-2.awsdns-02.co.uk): no record that is set there counts. Correct the name servers where example.com is delegated.",
+    ]);
   });
 
   test("warns of a validation record of another owner, but not of one that can be beside the stack's own", async () => {

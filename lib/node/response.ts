@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Duplex, Writable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import { waitForDrain } from "../core/concurrency.ts";
 import {
   discardBody,
@@ -168,7 +167,7 @@ export async function sendAndClose(
   socket: Duplex,
   lingerMs: number,
 ): Promise<void> {
-  const body = await readBody(content);
+  const body = await readBody(content, socket);
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -177,15 +176,36 @@ export async function sendAndClose(
   fields.push("content-length", `${body.length}`, "date", new Date().toUTCString(), "connection", "close");
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
   for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
-  socket.end(`${head}\r\n${body}`);
+  // Head and body leave in one write.
+  socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Without a `Response`: the first one would load Node's `fetch`. */
-async function readBody(content: HandlerResponse["body"]): Promise<Buffer> {
+/** The longest body of a final response, in bytes. A function that wraps a handler can return one that never ends. */
+const MAX_FINAL_BODY_BYTES = 16 * 1024 * 1024;
+
+/** Reads a whole body, until the client has disconnected. Without a `Response`: the first one would load Node's `fetch`. */
+async function readBody(content: HandlerResponse["body"], socket: Duplex): Promise<Buffer> {
   const body = content === null ? "" : toWebBody(content);
   if (typeof body === "string") return Buffer.from(body);
-  return body instanceof Uint8Array ? Buffer.from(body) : buffer(body);
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  const reader = body.getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  socket.once("close", stop);
+  if (socket.destroyed) stop();
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(Buffer.from(part.value));
+      size += part.value.length;
+      if (size > MAX_FINAL_BODY_BYTES) throw new RangeError("The body is too long.");
+    }
+    return Buffer.concat(parts);
+  } finally {
+    socket.off("close", stop);
+    stop();
+  }
 }

@@ -1,12 +1,14 @@
 import { EventEmitter } from "node:events";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { orderList } from "../../lib/http/order-list.ts";
-import { isAdmitted, sendResponse } from "../../lib/node/response.ts";
+import { isAdmitted, sendAndClose, sendResponse } from "../../lib/node/response.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 
@@ -110,6 +112,46 @@ test.each([
     await sent;
   },
 );
+
+/** The other end of a connection, and a stream without an end that says when it was cancelled. */
+function endlessBody(part: Uint8Array) {
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await new Promise(setImmediate);
+        controller.enqueue(part);
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, isCancelled: () => isCancelled };
+}
+
+test("a final response without an end is not kept in memory, and ends with its connection", async () => {
+  const long = endlessBody(new Uint8Array(2 ** 20));
+  const socket = new PassThrough();
+  const sent = sendAndClose({ status: 200, headers: {}, body: long.body }, socket, 100);
+  await expect(sent).rejects.toThrow("too long");
+  const slow = endlessBody(new Uint8Array(1));
+  const closing = sendAndClose({ status: 200, headers: {}, body: slow.body }, socket, 100);
+  await new Promise(setImmediate);
+  socket.destroy();
+  await closing;
+  expect([long.isCancelled(), slow.isCancelled()]).toEqual([true, true]);
+});
+
+test("the bytes of a final response and the text of its headers arrive unchanged", async () => {
+  const socket = new PassThrough();
+  const body = Uint8Array.of(0x1f, 0x8b, 0xff, 0x00);
+  await sendAndClose({ status: 400, headers: { "x-name": "Gr\u00f6\u00dfe" }, body }, socket, 100);
+  const received = await buffer(socket);
+  expect(received.subarray(-4)).toEqual(Buffer.from(body));
+  expect(received.toString("latin1")).toContain("x-name: Gr\u00f6\u00dfe\r\ncontent-length: 4\r\n");
+});
 
 test("a rejected request and a failure of the store do not show that a key was admitted", async () => {
   const { handler, key, store } = await createHandlerFixture({

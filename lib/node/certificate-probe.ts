@@ -6,8 +6,9 @@
  */
 import type { LookupFunction } from "node:net";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import { errorMessage } from "../core/errors.ts";
 import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/observation.ts";
-import { type DnsAnswer, type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
+import { type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
 
 /** Options of `createCertificateProbe`: the way to the hosts. */
 export interface CertificateProbeOptions {
@@ -91,19 +92,22 @@ function namesOf({ subjectaltname = "", subject }: PeerCertificate): string {
 
 /** Looks up addresses with the same resolver as everything else, instead of with the system's. */
 function createLookup(resolver: DnsResolver): LookupFunction {
+  const lookUp = async (host: string) => {
+    const [v4, v6] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+    return [
+      ...recordsIn(v4).map((address) => ({ address, family: 4 })),
+      ...recordsIn(v6).map((address) => ({ address, family: 6 })),
+    ];
+  };
   return (host, { all }, callback) => {
-    const found = ([v4, v6]: readonly [DnsAnswer<"A">, DnsAnswer<"AAAA">]) => {
-      const addresses = [
-        ...recordsIn(v4).map((address) => ({ address, family: 4 })),
-        ...recordsIn(v6).map((address) => ({ address, family: 6 })),
-      ];
+    const found = (addresses: Awaited<ReturnType<typeof lookUp>>) => {
       const [first] = addresses;
-      if (first !== undefined) {
-        return all === true ? callback(null, addresses) : callback(null, first.address, first.family);
-      }
-      callback(Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" }), []);
+      if (first === undefined)
+        callback(Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" }), []);
+      else if (all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
     };
-    // A resolver never rejects. If one does, it must not end the process.
-    Promise.all([resolver(host, "A"), resolver(host, "AAAA")]).then(found, (error) => callback(error, []));
+    // A resolver never rejects, and returns an answer. If one does not, it must not end the process.
+    lookUp(host).then(found, (error) => callback(new Error(errorMessage(error)), []));
   };
 }

@@ -82,8 +82,22 @@ describe("a certificate probe", () => {
   });
 });
 
-test("a resolver that throws makes a host unreachable, and does not end the process", async () => {
-  const resolver = () => Promise.reject(new Error("no network"));
-  const check = await createCertificateProbe({ resolver, timeoutMs: 500 })("a.example.com");
-  expect(check).toEqual({ outcome: "unreachable", found: "no TLS connection (no network)" });
-});
+test.each([
+  ["rejects", () => Promise.reject(new Error("no network")), "no network"],
+  ["rejects without an error", () => Promise.reject(null), "unknown"],
+  [
+    "throws",
+    () => {
+      throw new Error("no network");
+    },
+    "no network",
+  ],
+  ["returns no answer", async () => null as never, expect.stringContaining("null")],
+])(
+  "a resolver that %s makes a host unreachable, and does not end the process",
+  async (_, resolver, reason) => {
+    const check = await createCertificateProbe({ resolver, timeoutMs: 500 })("a.example.com");
+    expect(check.outcome).toBe("unreachable");
+    expect(/\((.*)\)$/.exec("found" in check ? check.found : "")?.[1]).toEqual(reason);
+  },
+);

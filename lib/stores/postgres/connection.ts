@@ -146,7 +146,9 @@ export async function sendQueries(
 ): Promise<readonly Rows[]> {
   const rows: Rows[] = [];
   const isAtOnce = connection.pipeline === true;
-  const responses = await Promise.allSettled(isAtOnce ? queries.map((query) => connection.query(query)) : []);
+  // Also if one of them throws at once: nobody would handle the rejection of those before it.
+  const sent = isAtOnce ? queries.map(async (query) => connection.query(query)) : [];
+  const responses = await Promise.allSettled(sent);
   for (const [index, query] of queries.entries()) {
     try {
       const response = responses[index];
@@ -209,7 +211,7 @@ async function lend(pool: PostgresPool, deadline: number): Promise<PooledConnect
   try {
     return await settleWithin(msUntil(deadline), lent);
   } catch (error) {
-    void lent.then((late) => late.release(), ignore);
+    lent.then((late) => late.release()).catch(ignore);
     throw isStoreUnavailable(error) ? new StoreUnavailableError(NO_CONNECTION) : new DatabaseError(error);
   }
 }

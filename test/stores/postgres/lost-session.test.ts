@@ -28,3 +28,18 @@ test("a session that the server ends as soon as it has begun is a lost connectio
   await store.close();
   server.close();
 });
+
+test("a driver whose query throws after another was sent on a lost connection ends no process", async () => {
+  let queries = 0;
+  const connection = {
+    pipeline: true,
+    query() {
+      if (++queries % 2 === 0) throw new Error("The client is closed.");
+      return Promise.reject(new Error("The connection is lost."));
+    },
+    release() {},
+  };
+  const store = createPostgresStore({ pool: { connect: async () => connection } });
+  await expect(store.orders.find(1n)).rejects.toThrow();
+  expect(queries).toBeGreaterThan(1);
+});

@@ -60,6 +60,8 @@ export function createStreamingFunction({
 }): (event: ProxyEvent, stream: ResponseStream) => Promise<void> {
   return streamingPlatform().streamifyResponse(async (event, stream) => {
     const startedAt = performance.now();
+    // A client that resets its connection is an error of the stream, which would end the process: also after the last byte.
+    stream.on("error", () => {});
     const { request, context } = readEvent(event);
     const { body, ...metadata } = await callHandler(handler, request, context);
     const response = streamingPlatform().HttpResponseStream.from(stream, metadata);

@@ -43,7 +43,6 @@ export async function sendBody(
   ).getReader();
   const stop = () => void reader.cancel().catch(() => {});
   stream.once("close", stop);
-  // A client that resets its connection is an error of the stream, which would end the process: also after the last byte.
   stream.on("error", stop);
   try {
     for (let isFirst = true; ; isFirst = false) {

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { defineOperation } from "../../lib/http/define-operation.ts";
+import type { Handler } from "../../lib/http/options.ts";
 import type { ProxyEvent } from "../../lib/lambda/event.ts";
 import { createBufferedFunction, createStreamingFunction } from "../../lib/lambda/index.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
@@ -231,6 +232,7 @@ test("an invalid event gets 400 from both functions, with one log line each", as
 });
 
 test.each([
+  ["before the handler has answered", 0],
   ["while the body is sent", Infinity],
   ["after the last byte", 1],
 ])("a client that resets its connection %s does not end the process", async (_when, pieces) => {
@@ -240,9 +242,13 @@ test.each([
   process.on("uncaughtException", record);
   onTestFinished(() => void process.off("uncaughtException", record));
   const { stream } = sink(setImmediate);
-  const answered = createStreamingFunction({ handler })(event, stream);
+  const waiting: Handler = async () => {
+    if (pieces === 0) await settle();
+    return handler();
+  };
+  const answered = createStreamingFunction({ handler: waiting })(event, stream);
   if (pieces === Infinity) await settle();
-  else await answered;
+  else if (pieces === 1) await answered;
   stream.destroy(Object.assign(new Error("write ECONNRESET"), { code: "ECONNRESET" }));
   await answered;
   await settle();

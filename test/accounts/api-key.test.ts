@@ -96,6 +96,8 @@ test("without Node's crypto module, as in a browser or a worker, a key has the s
   const { digestKey } = await import("../../lib/accounts/api-key.ts");
   const elsewhere = await import("../../lib/accounts/hash-key.ts");
   vi.restoreAllMocks();
+  // The next files of this worker must not get these modules.
+  vi.resetModules();
   expect(elsewhere.hashKey).not.toBe(hashKey);
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary", maxLength: 300 }), async (text) => {

@@ -106,7 +106,8 @@ interface FormDialog {
 
 /**
  * A button that opens a dialog with a form. The dialog closes with Escape, with a click beside it, or when its form
- * succeeds. It gets the focus when it opens, so that its title is read, and Tab leads to its first field.
+ * succeeds. It gets the focus when it opens, so that its title is read, and Tab leads to its first field. It keeps the
+ * focus until it closes.
  */
 export function formDialog(
   view: View,
@@ -115,9 +116,9 @@ export function formDialog(
 ): Html {
   const form = html`${fields}<div class="actions"><button class="${isDanger ? "danger" : "main"}">${confirm}</button>
     <button type="button" data-close>Close</button></div>`;
-  return html`<button type="button" popovertarget="${id}"${isMain ? html` class="main"` : ""}>${opener}</button>
-    <div popover autofocus tabindex="-1" id="${id}" role="dialog" aria-labelledby="${id}-title">
+  return html`<button type="button" aria-haspopup="dialog" data-opens="${id}"${isMain ? html` class="main"` : ""}>${opener}</button>
+    <dialog closedby="any" tabindex="-1" id="${id}" aria-labelledby="${id}-title">
       <h2 id="${id}-title">${title}</h2>
       ${changeForm(view, action, form)}
-    </div>`;
+    </dialog>`;
 }

@@ -30,7 +30,7 @@ export async function expectFits(page: Page, state: string): Promise<void> {
   const width = await page.evaluate("document.documentElement.scrollWidth");
   expect(width, state).toBe(page.viewportSize()?.width);
   const hidden = await page.evaluate(
-    "[...document.querySelectorAll(':popover-open')].map((open) => open.scrollWidth - open.clientWidth)",
+    "[...document.querySelectorAll('dialog[open]')].map((open) => open.scrollWidth - open.clientWidth)",
   );
   for (const pixels of hidden as number[]) expect(pixels, `${state}, beside its dialog`).toBe(0);
 }

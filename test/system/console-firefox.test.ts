@@ -69,13 +69,19 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
     await accounts.issueKey("acme");
     await open("accounts/acme");
     await page.click("button", "Revoke…");
-    await page.until("document.activeElement.getAttribute('role') === 'dialog'");
+    await page.until("document.activeElement.localName === 'dialog'");
     await page.type(ESCAPE);
     await page.until("document.activeElement.textContent === 'Revoke…'");
     await page.click("button", "Revoke…");
-    await page.until("document.activeElement.getAttribute('role') === 'dialog'");
+    await page.until("document.activeElement.localName === 'dialog'");
     await page.type(TAB);
     expect(await focused()).toBe("Revoke key");
+    const isWithin =
+      "document.activeElement.closest('dialog') !== null || document.activeElement === document.body";
+    for (let presses = 0; presses < 5; presses++) {
+      await page.type(TAB);
+      expect(await page.evaluate(isWithin)).toBe(true);
+    }
     await page.click("button", "Revoke key");
     await hasText("has been revoked");
   });

@@ -17,13 +17,13 @@ export interface OpenConsole extends ConsoleFixture {
 
 /** Presses the button of an event, which asks, and then the one that confirms it. */
 export async function apply(page: Page, event: string, id: bigint | number): Promise<void> {
-  await page.click(`[popovertarget="${event}-${id}"]`);
+  await page.click(`[data-opens="${event}-${id}"]`);
   await page.click(`[id="${event}-${id}"] form button:not([type])`);
 }
 
 /** Issues a key on the page of an account, which shows it once. */
 export async function issueKey(page: Page): Promise<void> {
-  await page.click("[popovertarget=keys-dialog]");
+  await page.click("[data-opens=keys-dialog]");
   await page.click("button:text-is('Issue key')");
   await page.waitForSelector("#issued-key");
 }

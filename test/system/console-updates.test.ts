@@ -38,7 +38,7 @@ describeInBrowser("updates of the console", (browser) => {
     await expect.poll(slow.readers, { timeout: 4_000 }).toBe(1);
     await page.waitForTimeout(4_000);
     expect(slow.readers()).toBe(1);
-    await page.click("[popovertarget=plan-dialog]");
+    await page.click("[data-opens=plan-dialog]");
     await page.selectOption("#plan-plan", "free");
     await page.click("button:text-is('Change plan')");
     await page.waitForSelector("text=The plan is now free.");
@@ -58,7 +58,7 @@ describeInBrowser("updates of the console", (browser) => {
     await orders.place({ id: 1n });
     await orders.place({ id: 2n });
     await page.goto(at("orders"));
-    const open = () => page.click("[popovertarget=place]");
+    const open = () => page.click("[data-opens=place]");
     await open();
     await page.fill("#place-id", "1");
     await page.fill("#place-quantity", "3");
@@ -139,7 +139,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForSelector("h1:text-is('The store cannot be reached')");
     isAway = false;
     await page.waitForSelector("h1:text-is('Order 1')", { timeout: 5_000 });
-    await page.click("[popovertarget=ship-1]");
+    await page.click("[data-opens=ship-1]");
     isAway = true;
     await page.click("button:text-is('Ship order')");
     await page.waitForSelector("#result >> text=Outcome unknown. The store does not answer.");
@@ -155,7 +155,7 @@ describeInBrowser("updates of the console", (browser) => {
     });
     for (let id = 1n; id <= 40n; id++) await orders.place({ id });
     await page.goto(at("orders?sort=lowest"));
-    const button = page.locator("[popovertarget=ship-20]");
+    const button = page.locator("[data-opens=ship-20]");
     await button.scrollIntoViewIfNeeded();
     const place = () => page.evaluate("document.querySelector('#order-20').getBoundingClientRect().top");
     const before = await place();
@@ -168,13 +168,13 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForSelector("#order--5", { timeout: 5_000, state: "attached" });
     expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
 
-    await page.hover("[popovertarget=ship-21]");
+    await page.hover("[data-opens=ship-21]");
     await page.mouse.down();
     for (let id = -10n; id < -5n; id++) await orders.place({ id });
     await page.waitForTimeout(3_500);
     expect(await page.locator("#order--10").count()).toBe(0);
     await page.mouse.up();
-    await page.waitForSelector("#ship-21:popover-open");
+    await page.waitForSelector("#ship-21[open]");
     await page.waitForSelector("#order--10", { state: "attached" });
   });
 });

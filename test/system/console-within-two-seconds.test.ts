@@ -9,7 +9,7 @@ import { issueKey, openConsole } from "./console-fixture.ts";
 describeInBrowser("what the console shows within two seconds", (browser) => {
   test("an account is created, gets a key, which is copied and never shown again, and its use appears within two seconds", async () => {
     const { page, at, store, faults } = await openConsole(browser(), createMemoryStore());
-    await page.click("[popovertarget=create]");
+    await page.click("[data-opens=create]");
     await page.fill("#create-account", "acme");
     await page.click("button:text-is('Create account')");
     await page.click("a:text-is('acme')");
@@ -30,7 +30,7 @@ describeInBrowser("what the console shows within two seconds", (browser) => {
     expect(await page.innerText("#issued-key")).toBe(key);
     await page.reload();
     expect(await page.content()).not.toContain(key);
-    await page.click("[popovertarget=plan-dialog]");
+    await page.click("[data-opens=plan-dialog]");
     expect(await page.isVisible("#plan-perDay")).toBe(false);
     await page.selectOption("#plan-plan", "enterprise");
     expect(await page.isVisible("#plan-perDay"), "limits of a plan that has custom ones").toBe(true);

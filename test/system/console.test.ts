@@ -37,7 +37,7 @@ describeInBrowser("the console in a browser", (browser) => {
       for (const path of ["accounts", "accounts/acme", "orders?sort=lowest", `orders/${-MAX}`, ...others]) {
         await page.goto(at(path));
         await expectAccessible(page, path);
-        for (const opener of (await page.locator("button[popovertarget]:visible").all()).slice(0, 3)) {
+        for (const opener of (await page.locator("button[data-opens]:visible").all()).slice(0, 3)) {
           await opener.click();
           await expectAccessible(page, `${path}, with its dialog`);
           await page.keyboard.press("Escape");
@@ -51,7 +51,7 @@ describeInBrowser("the console in a browser", (browser) => {
       await page.press(SEARCH, "Enter");
       await page.waitForSelector("#result >> text=Not found.");
       await expectAccessible(page, "a search that found nothing");
-      await page.click("[popovertarget=place]");
+      await page.click("[data-opens=place]");
       await page.fill("#place-quantity", "-1");
       await page.fill("#place-shipDate", "soon");
       await page.click("button:text-is('Place order')");
@@ -78,10 +78,10 @@ describeInBrowser("the console in a browser", (browser) => {
       for (const path of ["accounts", "accounts/acme", "orders?status=pending&sort=lowest", "orders/61"]) {
         await page.goto(at(path));
         await expectFits(page, path);
-        for (const opener of (await page.locator("button[popovertarget]:visible").all()).slice(-2)) {
+        for (const opener of (await page.locator("button[data-opens]:visible").all()).slice(-2)) {
           await opener.click();
           // Each is scrolled to, and nothing else receives its click.
-          const controls = page.locator(":popover-open :is(button, select, input):visible");
+          const controls = page.locator("dialog[open] :is(button, select, input):visible");
           for (const control of await controls.all()) await control.click({ trial: true });
           await page.keyboard.press("Escape");
         }
@@ -99,12 +99,12 @@ describeInBrowser("the console in a browser", (browser) => {
     await accounts.create(id, { plan: "free" });
     await accounts.issueKey(id);
     for (const [path, opener] of [
-      [`accounts/${id}`, "[popovertarget^=revoke]"],
-      ["orders", "[popovertarget^=cancel]"],
+      [`accounts/${id}`, "[data-opens^=revoke]"],
+      ["orders", "[data-opens^=cancel]"],
     ] as const) {
       await page.goto(at(path));
       await page.click(opener);
-      await page.waitForSelector(":popover-open >> text=/cannot be undone|no longer be shipped/");
+      await page.waitForSelector("dialog[open] >> text=/cannot be undone|no longer be shipped/");
       await expectFits(page, path);
     }
   });
@@ -113,26 +113,26 @@ describeInBrowser("the console in a browser", (browser) => {
     const { page, at, accounts, store } = await openFilled({ viewport: { width: 390, height: 500 } });
     /** What is shown in the open dialog, where nothing covers it. */
     const shown = async (selector: string, text: string) => {
-      const error = page.locator(`:popover-open ${selector}`);
+      const error = page.locator(`dialog[open] ${selector}`);
       await expect.poll(() => error.allInnerTexts()).toEqual([expect.stringContaining(text)]);
       const { x, y } = (await error.boundingBox()) ?? expect.fail();
       const top = `document.elementFromPoint(${x + 2}, ${y + 2})?.textContent`;
       expect(await page.evaluate(top)).toContain(text);
       await expectAccessible(page, text);
     };
-    await page.click("[popovertarget=create]");
+    await page.click("[data-opens=create]");
     await page.fill("#create-account", "acme");
     await page.click("button:text-is('Create account')");
     await shown("#create-account-error", "An account with this identifier already exists.");
     await page.goto(at("orders"));
-    await page.click("[popovertarget=place]");
+    await page.click("[data-opens=place]");
     await page.fill("#place-id", "1");
     await page.click("button:text-is('Place order')");
     await shown("#place-id-error", "Order 1 already exists with different content");
 
     for (let count = 1; count < 20; count++) await accounts.issueKey("acme");
     await page.goto(at("accounts/acme"));
-    await page.click("[popovertarget=keys-dialog]");
+    await page.click("[data-opens=keys-dialog]");
     await page.click("button:text-is('Issue key')");
     await shown("[role=alert]", "The account already has 20 active keys.");
     // The page asks for itself meanwhile.
@@ -149,7 +149,7 @@ describeInBrowser("the console in a browser", (browser) => {
 
     await page.route("**/ship", (route) => route.abort());
     await page.goto(at("orders/2"));
-    await page.click("[popovertarget^=ship]");
+    await page.click("[data-opens^=ship]");
     await page.click("button:text-is('Ship order')");
     await sleep(2_000);
     await shown("[role=alert]", "Outcome unknown. There was no answer.");
@@ -326,7 +326,7 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(height).toBeGreaterThanOrEqual(40);
     await page.mouse.click(365, y + height - 3);
     await page.waitForSelector("h1:text-is('Order 3')");
-    const button = await page.locator("[popovertarget=ship-3]").boundingBox();
+    const button = await page.locator("[data-opens=ship-3]").boundingBox();
     expect(button?.height).toBeGreaterThanOrEqual(40);
     await apply(page, "ship", 3);
     await page.waitForSelector("text=Order 3 has been shipped.");
@@ -361,12 +361,12 @@ describeInBrowser("the console in a browser", (browser) => {
     await page.goto(at("accounts"));
     await press("tbody a");
     await page.waitForURL(at("accounts/acme"));
-    await press("button[popovertarget^=revoke]");
+    await press("button[data-opens^=revoke]");
     await press("form[action$=revoke] button");
     await page.waitForSelector("text=has been revoked");
     expect((await store.accounts.find("acme"))?.keys[0]?.revokedAt).toBeDefined();
     expect(await page.evaluate("document.activeElement.id")).toBe("result");
-    await press("button[popovertarget=delete-dialog]");
+    await press("button[data-opens=delete-dialog]");
     await page.keyboard.press("Tab");
     await page.keyboard.type("acme");
     await page.keyboard.press("Enter");
@@ -377,12 +377,12 @@ describeInBrowser("the console in a browser", (browser) => {
   test("with the keyboard alone, an order is placed, found, shipped and fulfilled", async () => {
     const { page, at, store } = await openConsole(browser(), createMemoryStore());
     await page.goto(at("orders"));
-    await tabTo(page, "[popovertarget=place]");
+    await tabTo(page, "[data-opens=place]");
     for (const key of ["Enter", "Tab"]) await page.keyboard.press(key);
     await page.keyboard.type(`${MAX}`);
     await page.keyboard.press("Enter");
     await page.waitForSelector("text=has been placed");
-    const focused = "document.activeElement.getAttribute('popovertarget')";
+    const focused = "document.activeElement.getAttribute('data-opens')";
     expect(await page.evaluate(focused), "for the next order").toBe("place");
     await page.goto(at("accounts"));
     await tabTo(page, SEARCH);
@@ -393,24 +393,62 @@ describeInBrowser("the console in a browser", (browser) => {
       ["ship", "has been shipped"],
       ["fulfil", "is complete"],
     ]) {
-      await tabTo(page, `button[popovertarget^=${event}]`);
+      await tabTo(page, `button[data-opens^=${event}]`);
       for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
       await page.waitForSelector(`text=Order ${MAX} ${done}.`);
     }
     expect(await store.orders.find(MAX)).toMatchObject({ status: "shipped", record: { complete: true } });
   });
 
+  test("an open dialog keeps the focus through updates, and returns it to its button", async () => {
+    const { page, at, store } = await openFilled();
+    await page.goto(at("orders/3"));
+    await page.focus("[data-opens=ship-3]");
+    await page.keyboard.press("Enter");
+    await sleep(2_000);
+    for (let presses = 0; presses < 8; presses++) {
+      await page.keyboard.press("Tab");
+      // The body stands for the browser's own controls, which come after the last button.
+      const focused = "document.activeElement.closest('dialog')?.id ?? document.activeElement.localName";
+      expect(["ship-3", "body"]).toContain(await page.evaluate(focused));
+    }
+    await page.keyboard.press("Escape");
+    expect(await page.evaluate("document.activeElement.dataset.opens")).toBe("ship-3");
+    await page.keyboard.press("Enter");
+    await page.mouse.click(5, 5);
+    await page.waitForSelector("#ship-3", { state: "hidden" });
+    expect((await store.orders.find(3n))?.status).toBe("pending");
+  });
+
+  test("a dialog stays open when somebody else has made its change impossible, and says why it fails", async () => {
+    const { page, at, orders, store } = await openFilled();
+    for (const [path, id] of [
+      ["orders/4", 4n],
+      ["orders?status=pending&sort=lowest", 5n],
+    ] as const) {
+      await page.goto(at(path));
+      await page.click(`[data-opens=cancel-${id}]`);
+      await orders.ship(id);
+      await sleep(4_000);
+      await page.click("dialog[open] button:text-is('Cancel order')");
+      await page.waitForSelector(`dialog[open] [role=alert] >> text=${id}:`);
+      await page.keyboard.press("Escape");
+      await page.waitForSelector(`#cancel-${id}`, { state: "detached" });
+      expect((await store.orders.find(id))?.status).toBe("shipped");
+    }
+  });
+
   test("a cancel asks for confirmation, by keyboard, and can be left", async () => {
     const { page, at, orders, store } = await openConsole(browser(), createMemoryStore());
     await orders.place({ id: -7n });
     await page.goto(at("orders"));
-    const open = page.locator("[popovertarget=cancel--7]");
+    const open = page.locator("[data-opens=cancel--7]");
     await open.focus();
     await page.keyboard.press("Enter");
-    await page.waitForSelector("#cancel--7:popover-open");
+    await page.waitForSelector("#cancel--7[open]");
     // The page asks for itself meanwhile; the dialog stays.
     await sleep(2_000);
-    expect(await page.isVisible("#cancel--7:popover-open")).toBe(true);
+    expect(await page.isVisible("#cancel--7[open]")).toBe(true);
     await page.keyboard.press("Escape");
     expect(await page.isVisible("#cancel--7")).toBe(false);
     expect((await store.orders.find(-7n))?.status).toBe("pending");
@@ -434,18 +472,18 @@ describeInBrowser("the console in a browser", (browser) => {
     await page.waitForURL(/status=pending&sort=lowest$/);
     expect(await rows()).toEqual(pending.slice(0, 50));
 
-    const button = await page.locator("tbody tr:nth-child(3) [popovertarget^=ship]").boundingBox();
+    const button = await page.locator("tbody tr:nth-child(3) [data-opens^=ship]").boundingBox();
     if (button === null) throw new Error("There is no button.");
     for (const id of pending.slice(2, 5)) {
       await page.mouse.click(button.x + 5, button.y + 5);
-      await page.click("[popover]:popover-open button:text-is('Ship order')");
+      await page.click("dialog[open] button:text-is('Ship order')");
       await page.waitForSelector(`text=Order ${id} has been shipped.`);
       // A slower press than a double click.
       await page.waitForTimeout(600);
     }
     expect(await rows()).toEqual(pending.filter((_, index) => index < 2 || index > 4).slice(0, 50));
 
-    await page.focus("tbody tr:nth-child(2) [popovertarget^=ship]");
+    await page.focus("tbody tr:nth-child(2) [data-opens^=ship]");
     for (const id of [pending[1], pending[5]]) {
       for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
       await page.waitForSelector(`text=Order ${id} has been shipped.`);

@@ -44,12 +44,14 @@ const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
 /**
  * Merges a page into the one that is shown. Half-filled forms stay, and so does the place of the row that is pointed at.
- * A change by others also leaves alone the form with the focus, the last result, and that row.
+ * A change by others also leaves alone the form with the focus, the last result, and that row. An open dialog is never
+ * removed: what it asks may have become impossible, but its answer says so.
  * @param {Document} page
  * @param {boolean} byOthers
  */
 function show(page, byOthers) {
   const row = document.querySelector("tbody tr:hover") ?? document.activeElement?.closest("tbody tr") ?? null;
+  const dialog = document.querySelector("dialog[open]");
   // If the row goes, the next one takes its place.
   const anchors = [row, row?.parentElement].flatMap((node) =>
     node == null ? [] : [{ node, top: node.getBoundingClientRect().top }],
@@ -68,11 +70,12 @@ function show(page, byOthers) {
       beforeNodeMorphed: (node) => !isKept(node),
       /** @param {Node} node */
       beforeNodeRemoved: (node) => {
-        if (byOthers && node === row) etag = "";
-        return !isKept(node) && !(byOthers && node === row);
+        const isUsed = node.contains(dialog) || (byOthers && node === row);
+        if (isUsed) etag = "";
+        return !isKept(node) && !isUsed;
       },
       /** @param {string} name */
-      beforeAttributeUpdated: (name) => name !== "aria-busy",
+      beforeAttributeUpdated: (name) => name !== "aria-busy" && name !== "open",
     },
   });
   document.title = page.title;
@@ -95,8 +98,8 @@ function showAnswer(page) {
   if (invalid !== null) return invalid.focus();
   const isThere = document.activeElement !== document.body && document.activeElement === focused;
   if (isThere && focused?.checkVisibility()) return;
-  const [kind] = focused?.getAttribute("popovertarget")?.split("-") ?? [];
-  const control = kind === undefined ? "form button" : `button[popovertarget^=${kind}-]`;
+  const [kind] = focused?.getAttribute("data-opens")?.split("-") ?? [];
+  const control = kind === undefined ? "form button" : `button[data-opens^=${kind}-]`;
   /** @type {HTMLElement | null} */
   const next = document.querySelector(`tbody tr:nth-child(${index + 1}) ${control}`);
   (next ?? document.getElementById("result"))?.focus({ preventScroll: true });
@@ -133,7 +136,7 @@ function repeatFailure(form) {
   form.querySelector("[role=alert]")?.remove();
   const failure = document.querySelector("#result .failure > p")?.cloneNode(true);
   const isHidden =
-    form.closest(":popover-open") !== null && form.querySelector("[aria-invalid=true]") === null;
+    form.closest("dialog[open]") !== null && form.querySelector("[aria-invalid=true]") === null;
   if (failure === undefined || !isHidden) return;
   const alert = document.createElement("p");
   alert.className = "error";
@@ -207,7 +210,7 @@ async function send({ form, action, body }) {
       );
     delete form.dataset["edited"];
     if (response.ok) {
-      /** @type {HTMLElement | null} */ (form.closest("[popover]"))?.hidePopover();
+      form.closest("dialog")?.close();
       form.reset();
     }
     etag = "";
@@ -285,7 +288,13 @@ document.addEventListener("click", (event) => {
   const copier = closest("[data-copy]");
   if (copier !== null) copy(copier);
   if (closest("[data-dismiss]") !== null) document.getElementById("result")?.replaceChildren();
-  if (closest("[data-close]") !== null) closest("[popover]")?.hidePopover();
+  const opened = document.getElementById(closest("[data-opens]")?.dataset["opens"] ?? "");
+  if (opened instanceof HTMLDialogElement) {
+    opened.showModal();
+    // Not its first field, before whose label the title is to be read.
+    opened.focus();
+  }
+  if (closest("[data-close]") !== null) target.closest("dialog")?.close();
 });
 
 readAddress();

@@ -135,7 +135,7 @@ test.each([
   async (status, complete, events) => {
     await console.store.orders.place([{ record: { id: 5n, ...(complete && { complete }) }, status }]);
     const text = await console.textOf("orders/5");
-    expect([...text.matchAll(/popovertarget="(\w+)-5"/g)].map(([, event]) => event)).toEqual(events);
+    expect([...text.matchAll(/data-opens="(\w+)-5"/g)].map(([, event]) => event)).toEqual(events);
     expect([...text.matchAll(/action="[^"]*\/orders\/5\/(\w+)"/g)].map(([, event]) => event)).toEqual(events);
     expect(text).not.toContain("disabled");
     expect(text.includes("Nothing more can happen to this order.")).toBe(events.length === 0);

@@ -60,8 +60,13 @@ const MAX_LIST_HOSTS = 500;
 const explainTooLong = (list: string, count: number) =>
   `There are ${count} ${list}, but a project can have at most ${MAX_LIST_HOSTS}. Remove some of them.`;
 
+/** True if a project with this plan can have custom domains. */
+export function hasDomains(plan: Plan): boolean {
+  return PLANS.indexOf(plan) >= PLANS.indexOf("pro");
+}
+
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
-  if (PLANS.indexOf(plan) >= PLANS.indexOf("pro")) return [];
+  if (hasDomains(plan)) return [];
   const message = `Custom domains need the plan 'pro' or above, but the plan is '${plan}'. Change the plan, or remove the domains.`;
   return [{ path: "domains", message }];
 }

@@ -3,6 +3,7 @@ import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
+import { hasDomains } from "../../domains/parse.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { toErrorReport, toPrinted } from "../errors.ts";
@@ -45,6 +46,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const environment = isGiven ? readEnvironment(env) : undefined;
       const plans = await readPlans(flags, env);
       const domains = await readConsoleDomains(domainsFlags, env, terminal);
+      if (domains?.source.kind === "file" && !hasDomains(domains.source.plan)) terminal.log(NO_DOMAINS);
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
       await withStore(context, async ({ store, name: storeName, isMetered, check, explain }) => {
         const stop = context.waitForStop();
@@ -122,6 +124,9 @@ Open the link in a browser on this machine. It works once: whoever opens it firs
 Ctrl-C stops the console and ends the session.
 `;
 }
+
+const NO_DOMAINS =
+  "No domain can be shown: custom domains need the plan pro. Start the console again with --plan pro, the plan that 'serve' has.";
 
 const PLAN_HELP =
   "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default: free)";

@@ -10,7 +10,7 @@ import * as yaml from "yaml";
 import type { Issue } from "../../core/errors.ts";
 import { parseCustomHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
-import { parseDomainsFile } from "../../domains/parse.ts";
+import { hasDomains, parseDomainsFile } from "../../domains/parse.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import type { FileSource, HostSource, HostsProblem, HostsSnapshot } from "./hosts.ts";
 
@@ -65,6 +65,7 @@ export function openDomainsFile({ kind, path, plan, target }: FileSource): Requi
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
+    if (!hasDomains(plan)) return { ok: false, problems: [], needsPlan: true };
     const parsed = parseFile(text, plan);
     if (!parsed.ok) return parsed;
     const hosts = hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }));

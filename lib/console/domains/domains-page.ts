@@ -15,7 +15,13 @@ import {
   table,
   type View,
 } from "../page.ts";
-import { type DomainsContext, type HostsProblem, type KnownHosts, primaryOf } from "./hosts.ts";
+import {
+  type DomainsContext,
+  type HostsProblem,
+  type HostsSnapshot,
+  type KnownHosts,
+  primaryOf,
+} from "./hosts.ts";
 import { stackAddition } from "./stack.ts";
 import { hostState } from "./verification.ts";
 
@@ -31,7 +37,7 @@ export async function sendDomainsPage(
   const body = snapshot.ok
     ? html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
         ${addPanel(view, c, kind === "file", snapshot, result)}`
-    : problemsPanel(name, snapshot.problems);
+    : problemsPanel(name, snapshot);
   const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
   return sendPage(c, { title: "Domains", lead, body, notice: result?.notice });
 }
@@ -135,7 +141,16 @@ function hostTable(view: View, { source, progress }: DomainsContext, snapshot: K
 const MAX_PROBLEMS = 20;
 
 /** The problems of the file or the outputs, each with its position. Nothing can be changed until they are fixed. */
-export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
+export function problemsPanel(
+  name: string,
+  { problems, needsPlan }: Extract<HostsSnapshot, { ok: false }>,
+): Html {
+  if (needsPlan === true)
+    return panel(
+      "problems",
+      "Custom domains need the plan pro",
+      html`<p>Start the console again with <code>--plan pro</code>, the plan that <code>serve</code> has.</p>`,
+    );
   const more = problems.length - MAX_PROBLEMS;
   const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
   return panel(

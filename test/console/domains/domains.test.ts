@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import type { FileSource } from "../../../lib/console/domains/hosts.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { useSession } from "../../support/console.ts";
 
@@ -16,17 +17,21 @@ beforeEach(async () => {
   onTestFinished(() => rmSync(directory, { recursive: true }));
   path = join(directory, "domains.yaml");
   writeFileSync(path, FILE);
-  console = await useSession({
+  console = await start({ plan: "pro", target: "platform.example.net" });
+  const shown = await console.textOf("domains/www.example.com");
+  version = /name="version" value="([^"]+)"/.exec(shown)?.[1] ?? "";
+});
+
+function start(settings: Pick<FileSource, "plan" | "target">) {
+  return useSession({
     domains: {
-      source: { kind: "file", path, plan: "pro", target: "platform.example.net" },
+      source: { kind: "file", path, ...settings },
       resolver: async () => ({ outcome: "nodata" }),
       authorities: [AUTHORITIES.letsencrypt],
       probe: async () => ({ outcome: "unreachable", found: "" }),
     },
   });
-  const shown = await console.textOf("domains/www.example.com");
-  version = /name="version" value="([^"]+)"/.exec(shown)?.[1] ?? "";
-});
+}
 
 test("a host that is not verified becomes the primary only with the form of the question", async () => {
   const post = async (fields: Readonly<Record<string, string>>) =>
@@ -53,4 +58,14 @@ test.each([
   expect([response.status, text.includes(title)]).toEqual([status, true]);
   expect(text).toContain("www.example.com has been removed and is not served any more.");
   expect(readFileSync(path, "utf8")).not.toContain("www.example.com");
+});
+
+test("with a plan that has no domains, the page says which one to start with, and blames no file", async () => {
+  console = await start({ plan: "free" });
+  for (const address of ["domains", "domains/www.example.com"]) {
+    const text = await console.textOf(address);
+    expect(text).toContain("Custom domains need the plan pro");
+    expect(text).toContain("Start the console again with <code>--plan pro</code>");
+    expect(text).not.toMatch(/has an error|Line \d|Change the plan/);
+  }
 });

@@ -137,7 +137,7 @@ function searchForm(view: View): Html {
   const sought = "Order, account, key or domain";
   return html`<form class="search" role="search" method="post" action="${pathOf(view, "search")}">
     <input type="hidden" name="token" value="${view.formToken}">
-    <input type="search" name="text" aria-label="${sought}" placeholder="${sought}"
+    <input type="search" name="text" required aria-label="${sought}" placeholder="${sought}"
       autocomplete="off" autocapitalize="none" spellcheck="false">
     <button>Search</button>
   </form>`;

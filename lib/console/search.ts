@@ -2,8 +2,10 @@
 import { html } from "hono/html";
 import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
 import { findAnyKey, findKey } from "../accounts/hash-key.ts";
+import { formatCount } from "../core/text.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { parseInt64 } from "../orders/int64.ts";
+import { formatList } from "./accounts/accounts-page.ts";
 import { findOrder } from "./orders/order-page.ts";
 import {
   type ConsoleApp,
@@ -12,6 +14,7 @@ import {
   pathOf,
   plainPage,
   type View,
+  withQuery,
 } from "./page.ts";
 
 /**
@@ -22,6 +25,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
   app.post("/search", async (c) => {
     const view = c.get("view");
     const text = (view.fields["text"] ?? "").trim();
+    if (text === "") return c.html(plainPage("Nothing to look for", html`<p>${NOTHING}</p>`), 404);
     const found =
       (await findByKey(view, text)) ?? (await findById(view, text)) ?? (await findDomain(view, text));
     if (found !== undefined) return c.redirect(found, 303);
@@ -40,11 +44,12 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
 
   /** The address of an order or an account. If both have this identifier, the page of the order says so. */
   async function findById(view: View, text: string): Promise<string | undefined> {
-    const id = parseInt64(text);
+    const id = orderIdOf(text);
+    const accountId = text.toLowerCase();
     const isOrder = id !== undefined && (await findOrder(store.orders, id)) !== undefined;
-    const isAccount = isAccountId(text) && (await store.accounts.find(text)) !== undefined;
-    if (isOrder) return `${pathOf(view, "orders", text)}${isAccount ? "?also" : ""}`;
-    return isAccount ? pathOf(view, "accounts", text) : undefined;
+    const isAccount = isAccountId(accountId) && (await store.accounts.find(accountId)) !== undefined;
+    if (isOrder) return `${pathOf(view, "orders", `${id}`)}${isAccount ? "?also" : ""}`;
+    return isAccount ? pathOf(view, "accounts", accountId) : undefined;
   }
 
   async function findDomain(view: View, text: string): Promise<string | undefined> {
@@ -63,22 +68,55 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     if (key !== undefined)
       return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
-    if (redactKeys(text) !== text) return html`${shown} is not one whole key.`;
-    if (parseInt64(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
+    if (redactKeys(text) !== text) {
+      const named = [...text.matchAll(KEY_START)].map(([, id = ""]) => id);
+      const known = await Promise.all(named.map((id) => isAccountId(id) && store.accounts.find(id)));
+      const owners = new Set(known.flatMap((account) => (account ? [account.id] : [])));
+      return html`${shown} is not one whole key.${linksTo(view, "accounts", [...owners], "It may be of")}`;
+    }
+    if (orderIdOf(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
     const hosts = (await listHosts()).filter((host) => host.includes(text.toLowerCase())).slice(0, MAX_LIKE);
-    const domainLinks = linksTo(view, "domains", text === "" ? [] : hosts, "Some domains contain it:");
-    if (!isAccountId(text))
+    const domainLinks = linksTo(view, "domains", hosts, "Some domains contain it:");
+    const start = text.toLowerCase();
+    if (!isAccountId(start))
       return html`${shown} is neither the ID of an order, such as 1001, nor of an account, such as acme, nor a key, nor a
         domain.${domainLinks} ${NOT_BY_NAME}`;
-    const like: string[] = [];
-    for await (const { id } of store.accounts.list(text, MAX_LIKE)) if (id.startsWith(text)) like.push(id);
-    const accountLinks = linksTo(view, "accounts", like, "Some begin like this:");
-    return html`There is no account ${shown}.${accountLinks}${domainLinks} ${NOT_BY_NAME}`;
+    return html`There is no account ${shown}.${await linksToBeginning(view, start)}${domainLinks} ${NOT_BY_NAME}`;
+  }
+
+  /** How many accounts begin with a text, the first of them, and the list of all. Stores find nothing within an ID. */
+  async function linksToBeginning(view: View, start: string): Promise<Html> {
+    const ids: string[] = [];
+    for await (const { id } of store.accounts.list(start, MAX_COUNTED)) {
+      if (!id.startsWith(start)) break;
+      ids.push(id);
+    }
+    if (ids.length === 0) return html` None begins with it; only the beginnings of account IDs are searched.`;
+    const count = `${formatCount(ids.length)}${ids.length < MAX_COUNTED ? "" : " or more"}`;
+    const all = withQuery(pathOf(view, "accounts"), formatList({ show: "all", begins: start, starts: [] }));
+    const begin = ids.length === 1 ? "1 begins" : `${count} begin`;
+    const more = ids.length > MAX_LIKE ? html` <a href="${all}">Show all of them</a>.` : "";
+    return html`${linksTo(view, "accounts", ids.slice(0, MAX_LIKE), `${begin} with it:`)}${more}
+      Only the beginnings of account IDs are searched.`;
   }
 }
 
 /** The accounts, and the domains, that are named if there is none of this ID. */
 const MAX_LIKE = 5;
+
+/** The most accounts that are read to count those that begin with what was sought. */
+const MAX_COUNTED = 1_000;
+
+/** The start of a key, which names its account. */
+const KEY_START = /so_(?:test|live)_([a-z0-9-]+)_/g;
+
+const NOTHING = "Type the ID of an order or an account, a key, or the name of a domain.";
+
+/** The ID of an order, also as people write it: `#1001`, `order 1001`, `1,001`. */
+function orderIdOf(text: string): bigint | undefined {
+  const [, id = ""] = /^(?:order\b)?\s*#?\s*(-?(?:\d+|\d{1,3}(?:,\d{3})+))$/i.exec(text) ?? [];
+  return parseInt64(id.replaceAll(",", ""));
+}
 
 /** No store has an index of the names: all accounts would be read. */
 const NOT_BY_NAME = "A key is found by itself or by its ID, not by its name.";

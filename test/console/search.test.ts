@@ -4,7 +4,7 @@ import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { DamagedOrderError } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { useSession } from "../support/console.ts";
+import { follow, readTable, useSession } from "../support/console.ts";
 
 let console: Awaited<ReturnType<typeof useSession>>;
 beforeEach(async () => {
@@ -35,6 +35,10 @@ test.each([
   ["2002", "accounts/2002", "<h1>2002</h1>"],
   ["1001", "orders/1001?also", "There is also <a"],
   ["13", "orders/13", "Order 13 is damaged"],
+  [" Acme-EU ", "accounts/acme-eu", "<h1>acme-eu</h1>"],
+  ["#1001", "orders/1001", "<h1>Order 1001</h1>"],
+  ["Order 1001", "orders/1001", "<h1>Order 1001</h1>"],
+  ["1,001", "orders/1001", "<h1>Order 1001</h1>"],
 ])("'%s' leads to %s", async (text, page, shown) => {
   const found = await search(text);
   expect([found.status, found.page]).toEqual([200, page]);
@@ -42,12 +46,14 @@ test.each([
 });
 
 test.each([
-  ["acm", "There is no account <code>acm</code>. Some begin like this: <a"],
+  ["acm", "There is no account <code>acm</code>. 2 begin with it: <a"],
+  ["Acm", "There is no account <code>Acm</code>. 2 begin with it: <a"],
   ["zzz", "There is no account <code>zzz</code>."],
+  ["lobex", "None begins with it; only the beginnings of account IDs are searched."],
+  ["1,01", "<code>1,01</code> is neither the ID of an order"],
   ["99", "There is neither an order nor an account <code>99</code>."],
   ["acme.k123456789", "<code>acme.k123456789</code> is neither the ID of an order"],
   ["9223372036854775808", "There is no account <code>9223372036854775808</code>."],
-  ["", "is neither the ID of an order"],
   ["<img src=x>", "<code>&lt;img src=x&gt;</code> is neither"],
   ["so_live_acme_abc", "<code>so_live_acme_…</code> is not one whole key."],
   [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "is not one whole key."],
@@ -57,6 +63,36 @@ test.each([
   expect([missing.status, missing.page]).toEqual([404, "search"]);
   expect(missing.text).toContain(message);
   expect(missing.text).not.toMatch(/so_test_acme_\w|<img/);
+});
+
+test("what many accounts begin with leads to a list of all of them, on pages of their own", async () => {
+  const ids = Array.from({ length: 60 }, (_, index) => `wonk-${String(index).padStart(2, "0")}`);
+  for (const id of ["wonk", ...ids, "wonl"])
+    await console.store.accounts.create({ id, plan: "free", keys: [] });
+  const { text } = await search("wonk-");
+  expect(text).toContain("60 begin with it:");
+  const [, href = ""] = /<a href="([^"]+)">Show all of them/.exec(text) ?? [];
+  const pages = await follow(console.get, await readTable(await console.get(href)), "Next page");
+  expect(pages.map(({ rows }) => rows)).toEqual([ids.slice(0, 50), ids.slice(50)]);
+  expect(pages[1]?.text).toContain("All accounts that begin with wonk- after wonk-49");
+  expect((await readTable(await console.get("accounts?begins=wonk"))).rows.slice(0, 2)).toEqual([
+    "wonk",
+    "wonk-00",
+  ]);
+});
+
+test("a part of a key leads to its account", async () => {
+  const { text } = await search(
+    `${generateKey("test", "acme-eu").slice(0, -3)} ${generateKey("live", "nobody").slice(0, -3)}`,
+  );
+  expect(text).toMatch(/is not one whole key\. It may be of <a href="[^"]*\/accounts\/acme-eu">acme-eu<\/a>/);
+  expect(text).not.toContain("accounts/nobody");
+});
+
+test("a search for nothing says what can be sought", async () => {
+  const { status, text } = await search(" ");
+  expect([status, text.includes("Not found")]).toEqual([404, false]);
+  expect(text).toContain("Type the ID of an order or an account, a key, or the name of a domain.");
 });
 
 test("a key, within any text, or its identifier leads to its account; the key is in no address, page or log", async () => {
@@ -104,7 +140,6 @@ describe("domains", () => {
     ["WWW", ["www.example.com"]],
     ["orders", ["orders.example.com"]],
     ["shop.example.com", []],
-    ["", []],
   ])("'%s' is no domain; the answer names those that contain it: %j", async (text, hosts) => {
     const missing = await search(text);
     expect(missing.status).toBe(404);

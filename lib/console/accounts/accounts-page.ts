@@ -38,6 +38,8 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
 /** One page of the list. */
 export interface AccountList {
   readonly show: Filter;
+  /** Only accounts whose ID begins with this; empty for every account. */
+  readonly begins: string;
   /**
    * The accounts after which the pages begin, from the second page to the one that is shown. The earlier ones are for going
    * back, because stores list forwards only. Empty for the first page.
@@ -49,17 +51,21 @@ export interface AccountList {
 export function parseList(query = ""): AccountList {
   const params = new URLSearchParams(query);
   const [show = "all", after = ""] = [params.get("show") ?? undefined, params.get("after") ?? undefined];
+  const begins = params.get("begins") ?? "";
   const starts = after === "" ? [] : after.split(",");
   const isValid = starts.length <= MAX_STARTS && starts.every(isAccountId);
   return {
     show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all",
+    begins: isAccountId(begins) ? begins : "",
     starts: isValid ? starts : [],
   };
 }
 
-function formatList({ show, starts }: AccountList): string {
+/** The query string of a list; empty for the first page of all accounts. */
+export function formatList({ show, begins, starts }: AccountList): string {
   const filter = show === "all" ? [] : [`show=${show}`];
-  return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
+  const part = begins === "" ? [] : [`begins=${begins}`];
+  return [...filter, ...part, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
 }
 
 /** The most accounts on one page. */
@@ -74,16 +80,19 @@ const MAX_READ = 3_000;
  */
 async function readList(
   store: AccountStore,
-  after: string | undefined,
-  show: Filter,
+  { show, begins, starts }: AccountList,
   isIn: Readonly<Record<Filter, (account: Account) => boolean>>,
 ) {
-  const shown: Account[] = [];
+  const after = starts.at(-1) ?? (begins || undefined);
+  // A list begins after an ID, so the account of this very ID is read by itself.
+  const first = after === begins ? await store.find(begins) : undefined;
+  const shown = first !== undefined && isIn[show](first) ? [first] : [];
   const counts = { all: 0, banned: 0, limit: 0 };
   let last: string | undefined;
   // One more, to know whether there are more.
   let left = show === "all" ? PAGE_SIZE + 1 : MAX_READ;
   for await (const account of store.list(after, left)) {
+    if (!account.id.startsWith(begins)) return { shown };
     left -= 1;
     if (isIn[show](account)) {
       if (shown.length === PAGE_SIZE) return { shown, next: last };
@@ -102,17 +111,18 @@ export async function sendAccountsPage(
   list: AccountList,
   result?: FormResult,
 ): Promise<Response> {
-  const { show, starts } = list;
+  const { show, begins, starts } = list;
   const [after, now] = [starts.at(-1), clock()];
   const isIn = {
     all: () => true,
     banned: (account: Account) => bansOf(account, now).length > 0,
     limit: (account: Account) => usedPart(account, now, plans) >= HIGH,
   };
-  const { shown, next, counts } = await readList(store.accounts, after, show, isIn);
+  const { shown, next, counts } = await readList(store.accounts, list, isIn);
   const view = { ...c.get("view"), list: formatList(list) };
   const path = pathOf(view, "accounts");
-  const linkTo = (to: Partial<AccountList>) => withQuery(path, formatList({ show, starts: [], ...to }));
+  const linkTo = (to: Partial<AccountList>) =>
+    withQuery(path, formatList({ show, begins, starts: [], ...to }));
   const pages = linkRow("Pages", [
     ["First page", starts.length === 0 ? undefined : linkTo({})],
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
@@ -136,7 +146,8 @@ export async function sendAccountsPage(
     ];
     return { id: `account-${id}`, cells };
   });
-  const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;
+  const part = begins === "" ? "" : ` that begin with ${begins}`;
+  const title = `${FILTERS[show][1]}${part}${after === undefined ? "" : ` after ${after}`}`;
   const content = html`${table(COLUMNS, rows, explainEmpty(list, next))} ${pages}`;
   const body = html`${panel("table", title, content, { layout: "flush", actions: linkRow("Accounts to show", filters) })}
     ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
@@ -165,10 +176,10 @@ function createDialog(view: View, plans: PlanTable | undefined, result: FormResu
 }
 
 /** The reason why a page of the list has no accounts. */
-function explainEmpty({ show, starts }: AccountList, next: string | undefined): string {
+function explainEmpty({ show, begins, starts }: AccountList, next: string | undefined): string {
   if (next !== undefined)
     return "No such accounts among those that were read for this page. The next page may have some.";
-  if (show === "all" && starts.length === 0)
+  if (show === "all" && starts.length === 0 && begins === "")
     return "There are no accounts yet. An account is a caller of the API: create one, then issue its key on its page.";
   return FILTERS[show][2];
 }

@@ -126,27 +126,41 @@ function usageBar({ limit, used, remaining, resetsAt }: UsedQuota, now: Instant)
  * of today only; the log of the service has the rest.
  */
 function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html {
+  const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
+  const items = known.map(([id]) => html`<li>${describeRejections(account, id, now, plans)}</li>`);
+  return html`${items.length === 0 ? html`<p>None are recorded for these keys.</p>` : html`<ul class="plain-list">${items}</ul>`}
+    <p class="quiet small">The store keeps the last such minute of each key, until its ban is lifted. With the
+      <code>--log-level</code> <code>info</code>, the default, the log of the service has a line for every rejected request: filter
+      by the <code>keyId</code> and the <code>status</code> 429; its <code>limit</code> is the one that was exceeded.</p>`;
+}
+
+/** The last rejected requests of a key, and the ban that followed, if there were any. */
+export function describeRejections(
+  account: Account,
+  id: string,
+  now: Instant,
+  plans?: PlanTable,
+): Html | undefined {
+  const rejections = account.rejections[id];
+  if (rejections === undefined) return undefined;
+  const { windowStart, count, bannedUntil } = rejections;
   const { day } = usedQuotasAt(account, now, plans);
   const cause =
     day.remaining === 0
       ? " Today's limit is used up."
       : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.";
-  const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
-  const items = known.map(([id, { windowStart, count, bannedUntil }]) => {
-    const key = account.keys.find((each) => each.id === id);
-    const name = key?.name;
-    const state = key && keyStatusAt(key, banEndAt(account.rejections[id], now), now);
-    const ban =
-      bannedUntil === undefined
-        ? ""
-        : html` The key ${state === "banned" ? "is" : "was"} banned until <time>${formatInstant(bannedUntil)}</time>.`;
-    const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
-    return html`<li>${timeOf(windowStart, now)}: ${formatCount(count)} requests of <a href="#key-${id}"><code>${id}</code></a>
-      ${name === undefined ? "" : html`(${name})`} were beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${ban}</li>`;
-  });
-  return html`${items.length === 0 ? html`<p>None are recorded for these keys.</p>` : html`<ul class="plain-list">${items}</ul>`}
-    <p class="quiet small">The store keeps the last such minute of each key, until its ban is lifted. The log of the service has a
-      line for every rejected request: with status 429, and the <code>limit</code>.</p>`;
+  const key = account.keys.find((each) => each.id === id);
+  const name = key?.name;
+  const state = key && keyStatusAt(key, banEndAt(rejections, now), now);
+  const ban =
+    bannedUntil === undefined
+      ? ""
+      : html` Then the key ${state === "banned" ? "is" : "was"} banned until <time>${formatInstant(bannedUntil)}</time>; requests
+        during the ban are not counted.`;
+  const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
+  const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];
+  return html`${timeOf(windowStart, now)}: ${formatCount(count)} ${requests} of <a href="#key-${id}"><code>${id}</code></a>
+    ${name === undefined ? "" : html`(${name})`} ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${ban}`;
 }
 
 /** The name of an account's plan, marked if the plan is not in the table. */

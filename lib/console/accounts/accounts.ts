@@ -14,7 +14,7 @@ import { isDateTime } from "../../orders/order.ts";
 import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { type FormResult, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
-import { readPlanFields, sendAccountPage } from "./account-page.ts";
+import { describeRejections, readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
 /** The fields of the forms, by the names that the operations use. */
@@ -92,10 +92,13 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
   );
   addChange("keys/:key/unban", "unban", async (id, _fields, key) => {
+    const before = await store.accounts.find(id);
+    const erased = before && describeRejections(before, key, clock(), plans);
     const result = await accounts.unbanKey(key);
     const account = await store.accounts.find(id);
     const left = account === undefined ? "" : explainUsedUp(account, clock(), knownPlans);
-    return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}`);
+    const record = erased && html` What the store kept of it is erased. ${erased}`;
+    return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}${record}`);
   });
 }
 

@@ -68,7 +68,8 @@ export async function sendOrderPage(
     id: `change-${event}`,
     cells: [event, new Date(at).toISOString(), authorOf(view, by), html`<code>${requestId}</code>`],
   }));
-  const lead = isFinished ? "Nothing more can happen to this order." : "";
+  const shipped = "Shipped: it can no longer be cancelled. Fulfil marks it as complete.";
+  const lead = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";
   const known = table(HISTORY_COLUMNS, changes, "Its changes are not known.");
   const body = html`${panel("record", "Record", facts)} ${panel("history", "History", known, { layout: "flush cards" })}`;
   const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
@@ -122,7 +123,11 @@ export function statusBadge(status: OrderStatus): Html {
 /** The events that an operator can apply: the label of each, that of its confirmation, and what cannot be undone. */
 const EVENT_TEXTS: Readonly<Record<OrderEvent, readonly [label: string, confirm: string, effect: string]>> = {
   ship: ["Ship", "Ship order", "A shipped order stays shipped: it can no longer be cancelled."],
-  fulfil: ["Fulfil", "Mark as complete", "A complete order stays complete."],
+  fulfil: [
+    "Fulfil",
+    "Mark as complete",
+    "This marks the order as complete, for good. Its status stays shipped.",
+  ],
   cancel: ["Cancel", "Cancel order", "A cancelled order stays cancelled: it can no longer be shipped."],
 };
 

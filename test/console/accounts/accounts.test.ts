@@ -154,7 +154,10 @@ test("the last rejected requests of a key are shown, with the limit that was use
     for (let request = 0; request < count; request++)
       await console.store.accounts.admit({ accountId: "acme", hash: key.hash }, at);
   };
-  await admit(63, NOON);
+  await admit(61, NOON);
+  expect(await list()).toContain("just now: 1 request of acme.k123456789 was beyond a limit");
+  expect(await list()).toContain("filter by the keyId and the status 429");
+  await admit(2, NOON);
   now = NOON + 3_600_000;
   expect(await list()).toContain(
     "1 hour ago: 3 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:00:00 UTC. Today&#39;s limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.",
@@ -165,12 +168,12 @@ test("the last rejected requests of a key are shown, with the limit that was use
     "21 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:16:00 UTC.",
   );
   expect(await list()).toContain(
-    "Today&#39;s limit is used up. The key was banned until 2026-11-20 12:31:00 UTC.",
+    "Today&#39;s limit is used up. Then the key was banned until 2026-11-20 12:31:00 UTC; requests during the ban are not counted.",
   );
   now = NOON + 30 * 60_000;
-  expect(await list()).toContain("The key is banned until 2026-11-20 12:31:00 UTC.");
+  expect(await list()).toContain("Then the key is banned until 2026-11-20 12:31:00 UTC;");
   await post(`accounts/acme/keys/${key.id}/revoke`);
-  expect(await list(), "a key that does not work anyway").toContain("The key was banned until");
+  expect(await list(), "a key that does not work anyway").toContain("Then the key was banned until");
   now = NOON + 86_400_000;
   expect(await list(), "on the next day").not.toContain("Today&#39;s");
 });
@@ -228,4 +231,6 @@ test.each<[string, number, number, string]>([
   for (let request = 0; request < now; request++) await admit(NOON);
   const { text } = await post(`accounts/acme/keys/${key.id}/unban`);
   expect(text.replace(/<\/?code>/g, "")).toContain(`The ban of acme.k123456789 ${message}`);
+  // The table of rejected requests has it no more.
+  expect(/21 requests of/.test(text)).toBe(now > 0);
 });

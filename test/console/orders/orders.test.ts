@@ -139,6 +139,8 @@ test.each([
     expect([...text.matchAll(/action="[^"]*\/orders\/5\/(\w+)"/g)].map(([, event]) => event)).toEqual(events);
     expect(text).not.toContain("disabled");
     expect(text.includes("Nothing more can happen to this order.")).toBe(events.length === 0);
+    const isShipped = "Shipped: it can no longer be cancelled. Fulfil marks it as complete.";
+    expect(text.includes(isShipped)).toBe(status === "shipped" && events.length > 0);
   },
 );
 

@@ -220,7 +220,8 @@ function keyTable(view: View, account: Account, now: Instant, isMetered: boolean
     const state = keyStatusAt(key, bannedUntil, now);
     const left = state === "banned" ? `, ${formatDuration(bannedUntil - now)} left` : "";
     const cells = [
-      html`${key.name === undefined ? "" : html`<span title="${key.name}">${key.name}</span><br>`}<code title="${key.id}">${key.id}</code>`,
+      html`${key.name === undefined ? "" : html`<span title="${key.name}">${key.name}</span><br>`}<code title="${key.id}">${key.id}</code>
+        ${key.successorId === undefined ? "" : html`<br><span class="quiet small">${describeRotation(key, now)}</span>`}`,
       html`<span class="badge ${LEVELS[state]}">${state}${left}</span>`,
       timeOf(key.createdAt, now),
       // DynamoDB does not keep it.
@@ -233,6 +234,14 @@ function keyTable(view: View, account: Account, now: Instant, isMetered: boolean
   return table(KEY_COLUMNS, rows, "The account has no key yet, so it cannot call the API. Issue one.");
 }
 
+/** Which key took the place of a key, and how long the old one still works. */
+export function describeRotation(key: ApiKey, now: Instant): Html {
+  const { successorId, expiresAt } = key;
+  const valid =
+    isActive(key, now) && expiresAt ? html`, valid until <time>${formatInstant(expiresAt)}</time>` : "";
+  return html`rotated${valid} → <a href="#key-${successorId}"><code>${successorId}</code></a>`;
+}
+
 const KEY_COLUMNS = [
   ...[["Key", "name"], ["State"], ["Created"], ["Last used"], ["Ends"], ["Actions"]],
 ] as const;
@@ -241,8 +250,9 @@ function keyActions(view: View, account: Account, { id, successorId }: ApiKey, s
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
   const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };
   const rotate = formDialog(view, action("rotate"), {
-    ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key", confirm: "Rotate key" },
-    fields: fieldOf(`rotate-${id}`, { name: "overlap", label: "Overlap", ...overlap }),
+    ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key?", confirm: "Rotate key" },
+    fields: html`<p>A new key takes the place of <code>${id}</code>.</p>
+      ${fieldOf(`rotate-${id}`, { name: "overlap", label: "Overlap", ...overlap })}`,
   });
   const revoke = formDialog(view, action("revoke"), {
     ...{

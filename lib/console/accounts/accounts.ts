@@ -14,7 +14,7 @@ import { isDateTime } from "../../orders/order.ts";
 import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { type FormResult, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
-import { describeRejections, readPlanFields, sendAccountPage } from "./account-page.ts";
+import { describeRejections, describeRotation, readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
 /** The fields of the forms, by the names that the operations use. */
@@ -84,9 +84,12 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   addChange("keys", "issue", async (id, { expires = "", name = "" }) =>
     noticeOf(await issueFor((each) => issue(each, id, expires, name.trim())), showKey),
   );
-  addChange("keys/:key/rotate", "rotate", async (_id, { overlap = "" }, key) => {
+  addChange("keys/:key/rotate", "rotate", async (id, { overlap = "" }, key) => {
     const overlapMs = Number(overlap || Number.NaN);
-    return noticeOf(await issueFor((each) => each.rotateKey(key, { overlapMs })), showKey);
+    const result = await issueFor((each) => each.rotateKey(key, { overlapMs }));
+    const old = (await store.accounts.find(id))?.keys.find((each) => each.id === key);
+    const rotation = old && html`<code>${key}</code> is ${describeRotation(old, clock())}. `;
+    return noticeOf(result, (issued) => html`${rotation}${showKey(issued)}`);
   });
   addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),

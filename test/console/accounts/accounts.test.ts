@@ -48,7 +48,13 @@ test("a key is rotated with an overlap, and one that no form offers is rejected 
   ]);
   const rotated = await post(`accounts/acme/keys/${key}/rotate`, { overlap: "3600000" });
   expect(rotated.text).toMatch(/id="issued-key">so_test_acme_\w+</);
-  const [old] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  const [old, successor] = (await console.store.accounts.find("acme"))?.keys ?? [];
+  const until = `${new Date(old?.expiresAt ?? 0).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  const rotation = `rotated, valid until ${until} → ${successor?.id}`;
+  const plain = rotated.text.replace(/<[^>]+>/g, "");
+  expect(plain.split(rotation), "in the notice and in the row").toHaveLength(3);
+  expect(plain).toContain(`${key} is ${rotation}.`);
+  expect(plain).toContain(`A new key takes the place of ${successor?.id}.`);
   expect(Math.abs((old?.expiresAt ?? 0) - Date.now() - 3_600_000)).toBeLessThan(60_000);
 });
 

@@ -72,7 +72,10 @@ export async function sendAccountPage(
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
   const lead = html`Plan ${planName(account, plans)}`;
   const actions = html`${changePlan} ${deletion}`;
-  const notice = result?.notice ?? foundNotice(account, c.req.query("key"));
+  const notice =
+    result?.notice ??
+    foundNotice(account, c.req.query("key")) ??
+    createdNotice(account, c.req.query("created"));
   return sendPage(c, { ...page, title: id, lead, actions, body, notice });
 }
 
@@ -81,6 +84,12 @@ function foundNotice({ keys }: Account, id: string | undefined): Notice | undefi
   if (!keys.some((key) => key.id === id)) return undefined;
   const message = html`The key is <a href="#key-${id}"><code>${id}</code></a>.`;
   return { kind: "success", title: "Found.", message };
+}
+
+/** The notice after the creation of an account. */
+function createdNotice({ id, keys }: Account, created: string | undefined): Notice | undefined {
+  if (created === undefined || keys.length > 0) return undefined;
+  return { kind: "success", message: `The account ${id} has been created. Issue its first key.` };
 }
 
 function unknownPlan({ plan }: AccountSettings): Html {

@@ -45,20 +45,21 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   app.get("/accounts/:id", (c) => sendAccountPage(c, dependencies, c.req.param("id")));
 
   app.post("/accounts", async (c) => {
-    const { fields } = c.get("view");
+    const view = c.get("view");
+    const { fields } = view;
     const id = (fields["account"] ?? "").trim();
     const create = async (): Promise<Notice> => {
       const created = await accounts.create(id, readPlanFields(fields, plans));
       if (!created.ok) throw invalidInput("accountId", explainAccountError(created));
-      const link = html`<a href="${pathOf(c.get("view"), "accounts", id)}">${id}</a>`;
-      const message = html`The account ${link} has been created. Issue its first key on its page.`;
-      return { kind: "success", message };
+      return { kind: "success", message: "" };
     };
-    const result = await submit("create", c.get("view"), create, FIELD_NAMES);
+    const result = await submit("create", view, create, FIELD_NAMES);
+    const query = new URLSearchParams({ from: fields["list"] ?? "", created: "" });
+    if (result.notice.kind === "success") return c.redirect(`${pathOf(view, "accounts", id)}?${query}`, 303);
     return sendAccountsPage(c, dependencies, parseList(fields["list"]), result);
   });
 
-  /** Adds a change of an account, which shows the page of the account with its outcome. */
+  /** Adds a change of an account, which shows the page of the account with its outcome, or the list if it is deleted. */
   function addChange(
     path: string,
     form: string,
@@ -70,7 +71,11 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
       if (key !== "" && !key.startsWith(`${id}.`)) return c.notFound();
       const view = c.get("view");
       const result = await submit(form, view, () => change(id, view.fields, key), FIELD_NAMES);
-      return sendAccountPage(c, dependencies, id, result);
+      if (path !== "delete" || result.notice.kind === "failure")
+        return sendAccountPage(c, dependencies, id, result);
+      const query = new URLSearchParams(view.from);
+      query.set("deleted", id);
+      return c.redirect(`${pathOf(view, "accounts")}?${query}`, 303);
     });
   }
   addChange("plan", "plan", async (id, fields) => {
@@ -79,7 +84,7 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   });
   addChange("delete", "delete", async (id, { account = "" }) => {
     if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
-    return noticeOf(await accounts.delete(id), `The account ${id} has been deleted.`);
+    return noticeOf(await accounts.delete(id), "");
   });
   addChange("keys", "issue", async (id, { expires = "", name = "" }) =>
     noticeOf(await issueFor((each) => issue(each, id, expires, name.trim())), showKey),

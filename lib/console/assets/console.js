@@ -229,7 +229,9 @@ function readAddress() {
   const key = new URLSearchParams(location.search).get("key");
   if (key !== null) location.replace(`#key-${key}`);
   const address = new URL(location.href);
-  const shownOnce = ["added", "key", "also"].filter((name) => address.searchParams.has(name));
+  const shownOnce = ["added", "key", "also", "created", "deleted", "removed"].filter((name) =>
+    address.searchParams.has(name),
+  );
   for (const name of shownOnce) address.searchParams.delete(name);
   if (shownOnce.length > 0) history.replaceState(null, "", address);
 }

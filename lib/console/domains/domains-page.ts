@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
+import { parseHostname } from "../../domains/hostname.ts";
 import type { HostRole } from "../../domains/mapping.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -9,6 +10,7 @@ import {
   type ConsoleRequest,
   type Html,
   itemLink,
+  type Notice,
   panel,
   pathOf,
   sendPage,
@@ -39,7 +41,19 @@ export async function sendDomainsPage(
         ${addPanel(view, c, kind === "file", snapshot, result)}`
     : problemsPanel(name, snapshot);
   const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
-  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice });
+  const removed = removedNotice(snapshot, c.req.query("removed"));
+  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice ?? removed });
+}
+
+/** The notice after the removal of a host on its own page. */
+function removedNotice(snapshot: HostsSnapshot, name = ""): Notice | undefined {
+  const isHere = snapshot.ok && snapshot.hosts.some(({ host }) => host === name);
+  if (isHere || !parseHostname(name).ok) return undefined;
+  return { kind: "success", message: explainRemoval(name) };
+}
+
+export function explainRemoval(host: string): string {
+  return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
 
 /** The form that adds a host to the file, or shows the lines that add it to the stack file, which decides for a stack. */

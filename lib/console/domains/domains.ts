@@ -6,7 +6,7 @@ import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Notice, pathOf, type View } from "../page.ts";
 import type { DomainsChange } from "./domains-file.ts";
-import { readRole, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
+import { explainRemoval, readRole, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
 import type { DomainsContext } from "./hosts.ts";
 import { createStackFileSnippet } from "./stack.ts";
@@ -67,12 +67,16 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   });
   app.post("/domains/:host/remove", async (c) => {
     const [view, host] = [c.get("view"), c.req.param("host")];
-    const message = `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
     const remove = async () =>
-      noticeOf(await change(view.fields["version"] ?? "", { kind: "remove", host }), "host", message);
+      noticeOf(
+        await change(view.fields["version"] ?? "", { kind: "remove", host }),
+        "host",
+        explainRemoval(host),
+      );
     const result = await submit("remove", view, remove);
-    const isOnList = view.fields["list"] !== undefined;
-    return isOnList ? sendDomainsPage(c, context, result) : sendHostPage(c, context, host, result);
+    if (view.fields["list"] !== undefined) return sendDomainsPage(c, context, result);
+    if (result.notice.kind === "failure") return sendHostPage(c, context, host, result);
+    return c.redirect(`${pathOf(view, "domains")}?${new URLSearchParams({ removed: host })}`, 303);
   });
 }
 

@@ -39,15 +39,28 @@ test("an address names at most the last 50 pages, however many there are", async
   expect(after).toEqual([...starts.slice(1), "shop-099"]);
 });
 
-test("an account that is created on another page of the list is answered with that page", async () => {
+test("an account that is created leads to its page, and one that is deleted to the list that it was opened from", async () => {
   await fill();
-  const post = async (path: string, fields: Record<string, string>) =>
-    readTable(await console.post(path, { list: "after=shop-049,shop-099", ...fields }));
-  const created = await post("accounts", { account: "shop-100a", plan: "free" });
-  expect(created.rows.slice(0, 2)).toEqual(["shop-100", "shop-100a"]);
-  const [, href = ""] = /The account <a href="([^"]+)">shop-100a<\/a> has been/.exec(created.text) ?? [];
-  expect(await console.textOf(href)).toContain("<h1>shop-100a</h1>");
-  expect((await post("accounts", { account: "new", plan: "free", list: "after=<b>,x" })).rows[0]).toBe("new");
+  const list = "after=shop-049,shop-099";
+  const created = await console.post("accounts", { list, account: "shop-100a", plan: "free" });
+  const text = await created.text();
+  expect(new URL(created.url).pathname).toMatch(/\/accounts\/shop-100a$/);
+  expect(text).toContain("The account shop-100a has been created. Issue its first key.");
+  expect(text).toMatch(/href="[^"]*\/accounts\?after=shop-049,shop-099">← Back to the list/);
+  const failed = await readTable(
+    await console.post("accounts", { list, account: "shop-100a", plan: "free" }),
+  );
+  expect([failed.status, failed.rows[0]]).toEqual([422, "shop-100"]);
+
+  const fields = { from: list, account: "shop-100a" };
+  const deleted = await readTable(await console.post("accounts/shop-100a/delete", fields));
+  expect([deleted.status, deleted.rows[0], deleted.rows.includes("shop-100a")]).toEqual([
+    200,
+    "shop-100",
+    false,
+  ]);
+  expect(deleted.text).toContain("The account shop-100a has been deleted.");
+  expect(await console.textOf("accounts?deleted=shop-100")).not.toContain("has been deleted");
 });
 
 test("an address that names no page shows the first one, and a page after the last says so", async () => {

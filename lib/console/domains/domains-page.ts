@@ -25,7 +25,7 @@ import {
   primaryOf,
 } from "./hosts.ts";
 import { stackAddition } from "./stack.ts";
-import { hostState } from "./verification.ts";
+import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
 /** Sends the list of domains. */
 export async function sendDomainsPage(
@@ -36,8 +36,11 @@ export async function sendDomainsPage(
   const view = { ...c.get("view"), list: "" };
   const { name, kind, read } = context.source;
   const snapshot = await read();
+  const lacksTarget =
+    kind === "file" && snapshot.ok && snapshot.hosts.some(({ target }) => target === undefined);
   const body = snapshot.ok
-    ? html`<section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
+    ? html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
+        <section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
         ${addPanel(view, c, kind === "file", snapshot, result)}`
     : problemsPanel(name, snapshot);
   const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;

@@ -70,7 +70,7 @@ function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: bo
   const rows = [
     row("Type", "record-type", type, alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`),
     row("Name", "record-name", name, place),
-    target === undefined ? UNKNOWN_TARGET : row("Value", "record-value", target, "exactly as written"),
+    target === undefined ? UNKNOWN_VALUE : row("Value", "record-value", target, "exactly as written"),
     row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
   ];
   return panel(
@@ -85,8 +85,7 @@ function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: bo
 const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME
   records: if yours has none, use a subdomain.</p>`;
 
-const UNKNOWN_TARGET = html`<div><dt>Value</dt><dd>Not known. Start the console with <code>--target HOST</code>, the
-  host name of the platform.</dd></div>`;
+const UNKNOWN_VALUE = html`<div><dt>Value</dt><dd>Not known; see Verification.</dd></div>`;
 
 function row(label: string, id: string, value: string, hint: string): Html {
   return html`<div>

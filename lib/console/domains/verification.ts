@@ -25,12 +25,17 @@ export function verificationPanel(
   const button = html`<button class="main"${again ? html` name="again"` : ""}>${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
   const canVerify = host.target !== undefined || kind === "stack";
   const form = changeForm(view, pathOf(view, "domains", host.host, "verify"), button);
-  const body =
-    checked === undefined
+  const body = !canVerify
+    ? html`<p>${UNKNOWN_TARGET}</p>`
+    : checked === undefined
       ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>`
       : html`${at} ${result(checked, kind, clock())}`;
   return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
 }
+
+/** What is missing in a console that was started without the host of the platform. */
+export const UNKNOWN_TARGET = html`The console does not know the host name of the platform, to which the records point, so it
+  can verify no domain. Start it again with <code>--target HOST</code>.`;
 
 function result(checked: ObservedHost, source: HostSource["kind"], now: Instant): Html {
   const steps = describeProgress(checked.domain, checked);

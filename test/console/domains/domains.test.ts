@@ -69,3 +69,13 @@ test("with a plan that has no domains, the page says which one to start with, an
     expect(text).not.toMatch(/has an error|Line \d|Change the plan/);
   }
 });
+
+test("without the target of the records, the list and the page of a host say what to start with, and offer no Verify", async () => {
+  expect(await console.textOf("domains")).not.toContain("--target");
+  console = await start({ plan: "pro" });
+  for (const address of ["domains", "domains/www.example.com"]) {
+    const text = await console.textOf(address);
+    expect(text.split("Start it again with <code>--target HOST</code>"), address).toHaveLength(2);
+    expect(text).not.toMatch(/choose Verify|\/verify"/);
+  }
+});

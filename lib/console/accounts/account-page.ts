@@ -188,7 +188,10 @@ export function planFields(
   const names = Object.keys(plans);
   const { plan = names[0] ?? "", customLimits } = account ?? {};
   const unknown = names.includes(plan) ? [] : [[plan, `${plan} (not in the plans)`] as const];
-  const options = [...unknown, ...names.map((name) => [name, name, plans[name] === "custom"] as const)];
+  const options = [
+    ...unknown,
+    ...names.map((name) => [name, describePlan(name, plans), plans[name] === "custom"] as const),
+  ];
   const limitField = (name: "perMinute" | "perDay", label: string) => {
     const value = customLimits === undefined ? {} : { value: `${customLimits[name]}` };
     return fieldOf(form, { name, label, inputMode: "numeric", ...value }, result);
@@ -198,13 +201,21 @@ export function planFields(
     <div class="form limits">${limitField("perMinute", "Requests per minute")}${limitField("perDay", "Requests per day")}</div>`;
 }
 
+/** A plan with its limits: `free: 60 a minute, 1000 a day`. */
+function describePlan(name: string, plans: PlanTable): string {
+  const limits = limitsOf({ plan: name }, plans);
+  if (limits === undefined) return `${name}: limits of its own`;
+  return `${name}: ${formatCount(limits.perMinute)} a minute, ${formatCount(limits.perDay)} a day`;
+}
+
 /** Reads the fields of a plan, which the operation validates. Limits belong to a plan that has custom ones. */
 export function readPlanFields(
   { plan = "", perMinute = "", perDay = "" }: Readonly<Record<string, string>>,
   plans: PlanTable = PLAN_LIMITS,
 ): PlanAssignment<string> {
   if (!Object.hasOwn(plans, plan) || plans[plan] !== "custom") return { plan };
-  const readLimit = (text: string) => (/^\d+$/.test(text.trim()) ? Number(text) : Number.NaN);
+  const isNumber = /^\s*(?:\d+|\d{1,3}(?:,\d{3})+)\s*$/;
+  const readLimit = (text: string) => (isNumber.test(text) ? Number(text.replaceAll(",", "")) : Number.NaN);
   return { plan, customLimits: { perMinute: readLimit(perMinute), perDay: readLimit(perDay) } };
 }
 

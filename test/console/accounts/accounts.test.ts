@@ -99,11 +99,14 @@ describe("plans of one's own", () => {
     const page = await get("accounts/acme");
     expect(page).toContain('<span class="quiet">of 5</span>');
     expect(page).toContain(
-      '<option value="tiny" selected>tiny</option><option value="deal" data-more>deal</option></select>',
+      '<option value="tiny" selected>tiny: 5 a minute, 50 a day</option><option value="deal" data-more>deal: limits of its own</option></select>',
     );
     expect((await post("accounts/acme/plan", { plan: "free" })).text).toContain("Choose one of tiny, deal.");
-    await post("accounts/acme/plan", { plan: "deal", perMinute: "7", perDay: "70" });
+    await post("accounts/acme/plan", { plan: "deal", perMinute: "7", perDay: " 12,000 " });
     expect(await get("accounts/acme")).toContain('<span class="quiet">of 7</span>');
+    expect(await get("accounts/acme")).toContain('<span class="quiet">of 12,000</span>');
+    for (const perDay of ["12,00", "1,2000", "12.000", ","])
+      expect((await post("accounts/acme/plan", { plan: "deal", perMinute: "7", perDay })).status).toBe(422);
   });
 
   test("an option is marked if its plan has custom limits, which belong to no other plan", async () => {

@@ -25,7 +25,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
   app.post("/search", async (c) => {
     const view = c.get("view");
     const text = (view.fields["text"] ?? "").trim();
-    if (text === "") return c.html(plainPage("Nothing to look for", html`<p>${NOTHING}</p>`), 404);
+    if (text === "") return c.html(plainPage("Nothing to look for", NOTHING), 404);
     const found =
       (await findByKey(view, text)) ?? (await findById(view, text)) ?? (await findDomain(view, text));
     if (found !== undefined) return c.redirect(found, 303);
@@ -69,7 +69,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
       return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
     if (redactKeys(text) !== text) {
-      const named = [...text.matchAll(KEY_START)].map(([, id = ""]) => id);
+      const named = [...text.matchAll(KEY_START)].slice(0, MAX_LIKE).map(([, id = ""]) => id);
       const known = await Promise.all(named.map((id) => isAccountId(id) && store.accounts.find(id)));
       const owners = new Set(known.flatMap((account) => (account ? [account.id] : [])));
       return html`${shown} is not one whole key.${linksTo(view, "accounts", [...owners], "It may be of")}`;
@@ -110,11 +110,11 @@ const MAX_COUNTED = 1_000;
 /** The start of a key, which names its account. */
 const KEY_START = /so_(?:test|live)_([a-z0-9-]+)_/g;
 
-const NOTHING = "Type the ID of an order or an account, a key, or the name of a domain.";
+const NOTHING = html`<p>Type the ID of an order or an account, a key, or the name of a domain.</p>`;
 
 /** The ID of an order, also as people write it: `#1001`, `order 1001`, `1,001`. */
 function orderIdOf(text: string): bigint | undefined {
-  const [, id = ""] = /^(?:order\b)?\s*#?\s*(-?(?:\d+|\d{1,3}(?:,\d{3})+))$/i.exec(text) ?? [];
+  const [, id = ""] = /^(?:order\s+)?#?(-?(?:\d+|\d{1,3}(?:,\d{3})+))$/i.exec(text) ?? [];
   return parseInt64(id.replaceAll(",", ""));
 }
 

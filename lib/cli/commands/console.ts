@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { PLAN_PROBLEM } from "../../console/domains/domains-file.ts";
 import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
@@ -125,8 +126,7 @@ Ctrl-C stops the console and ends the session.
 `;
 }
 
-const NO_DOMAINS =
-  "No domain can be shown: custom domains need the plan pro. Start the console again with --plan pro, the plan that 'serve' has.";
+const NO_DOMAINS = `No domain can be shown: custom domains need the plan pro. ${PLAN_PROBLEM.message}`;
 
 const PLAN_HELP =
   "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default: free)";

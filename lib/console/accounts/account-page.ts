@@ -72,22 +72,17 @@ export async function sendAccountPage(
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
   const lead = html`Plan ${planName(account, plans)}`;
   const actions = html`${changePlan} ${deletion}`;
-  const notice =
-    result?.notice ??
-    foundNotice(account, c.req.query("key")) ??
-    createdNotice(account, c.req.query("created"));
+  const notice = result?.notice ?? arrivalNotice(account, c.req.query());
   return sendPage(c, { ...page, title: id, lead, actions, body, notice });
 }
 
-/** The notice after a search for a key, which its address names. */
-function foundNotice({ keys }: Account, id: string | undefined): Notice | undefined {
-  if (!keys.some((key) => key.id === id)) return undefined;
-  const message = html`The key is <a href="#key-${id}"><code>${id}</code></a>.`;
-  return { kind: "success", title: "Found.", message };
-}
-
-/** The notice after the creation of an account. */
-function createdNotice({ id, keys }: Account, created: string | undefined): Notice | undefined {
+/** The notice after a search for a key, or after the creation of the account, as the address names it. */
+function arrivalNotice({ id, keys }: Account, query: Readonly<Record<string, string>>): Notice | undefined {
+  const { key, created } = query;
+  if (keys.some((each) => each.id === key)) {
+    const message = html`The key is <a href="#key-${key}"><code>${key}</code></a>.`;
+    return { kind: "success", title: "Found.", message };
+  }
   if (created === undefined || keys.length > 0) return undefined;
   return { kind: "success", message: `The account ${id} has been created. Issue its first key.` };
 }
@@ -144,12 +139,7 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
 }
 
 /** The last rejected requests of a key, and the ban that followed, if there were any. */
-export function describeRejections(
-  account: Account,
-  id: string,
-  now: Instant,
-  plans?: PlanTable,
-): Html | undefined {
+export function describeRejections(account: Account, id: string, now: Instant, plans?: PlanTable) {
   const rejections = account.rejections[id];
   if (rejections === undefined) return undefined;
   const { windowStart, count, bannedUntil } = rejections;
@@ -188,10 +178,7 @@ export function planFields(
   const names = Object.keys(plans);
   const { plan = names[0] ?? "", customLimits } = account ?? {};
   const unknown = names.includes(plan) ? [] : [[plan, `${plan} (not in the plans)`] as const];
-  const options = [
-    ...unknown,
-    ...names.map((name) => [name, describePlan(name, plans), plans[name] === "custom"] as const),
-  ];
+  const options = [...unknown, ...names.map((name) => optionOf(name, plans))];
   const limitField = (name: "perMinute" | "perDay", label: string) => {
     const value = customLimits === undefined ? {} : { value: `${customLimits[name]}` };
     return fieldOf(form, { name, label, inputMode: "numeric", ...value }, result);
@@ -201,11 +188,14 @@ export function planFields(
     <div class="form limits">${limitField("perMinute", "Requests per minute")}${limitField("perDay", "Requests per day")}</div>`;
 }
 
-/** A plan with its limits: `free: 60 a minute, 1000 a day`. */
-function describePlan(name: string, plans: PlanTable): string {
+/** The choice of a plan, with its limits: `free: 60 a minute, 1000 a day`. */
+function optionOf(name: string, plans: PlanTable) {
   const limits = limitsOf({ plan: name }, plans);
-  if (limits === undefined) return `${name}: limits of its own`;
-  return `${name}: ${formatCount(limits.perMinute)} a minute, ${formatCount(limits.perDay)} a day`;
+  if (limits === undefined) return [name, `${name}: limits of its own`, true] as const;
+  return [
+    name,
+    `${name}: ${formatCount(limits.perMinute)} a minute, ${formatCount(limits.perDay)} a day`,
+  ] as const;
 }
 
 /** Reads the fields of a plan, which the operation validates. Limits belong to a plan that has custom ones. */

@@ -13,7 +13,6 @@ import {
   type Html,
   itemLink,
   linkRow,
-  type Notice,
   panel,
   pathOf,
   sendPage,
@@ -154,14 +153,10 @@ export async function sendAccountsPage(
     ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
   const lead = "Who may call the API, and how much of the limits is used.";
   const actions = createDialog(view, plans, result);
-  const notice = result?.notice ?? (await deletedNotice(store.accounts, c.req.query("deleted")));
+  const deleted = c.req.query("deleted");
+  const message = `The account ${deleted} has been deleted.`;
+  const notice = result?.notice ?? (deleted === undefined ? undefined : { kind: "success", message });
   return sendPage(c, { title: "Accounts", lead, actions, body, notice });
-}
-
-/** The notice after the deletion of an account. */
-async function deletedNotice(store: AccountStore, id = ""): Promise<Notice | undefined> {
-  if (!isAccountId(id) || (await store.find(id)) !== undefined) return undefined;
-  return { kind: "success", message: `The account ${id} has been deleted.` };
 }
 
 const COLUMNS = [

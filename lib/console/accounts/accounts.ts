@@ -54,7 +54,7 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
       return { kind: "success", message: "" };
     };
     const result = await submit("create", view, create, FIELD_NAMES);
-    const query = new URLSearchParams({ from: fields["list"] ?? "", created: "" });
+    const query = new URLSearchParams({ ...(fields["list"] && { from: fields["list"] }), created: "" });
     if (result.notice.kind === "success") return c.redirect(`${pathOf(view, "accounts", id)}?${query}`, 303);
     return sendAccountsPage(c, dependencies, parseList(fields["list"]), result);
   });
@@ -100,10 +100,9 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     noticeOf(await accounts.revokeKey(key), html`The key <code>${key}</code> has been revoked.`),
   );
   addChange("keys/:key/unban", "unban", async (id, _fields, key) => {
-    const before = await store.accounts.find(id);
-    const erased = before && describeRejections(before, key, clock(), plans);
-    const result = await accounts.unbanKey(key);
     const account = await store.accounts.find(id);
+    const erased = account && describeRejections(account, key, clock(), plans);
+    const result = await accounts.unbanKey(key);
     const left = account === undefined ? "" : explainUsedUp(account, clock(), knownPlans);
     const record = erased && html` What the store kept of it is erased. ${erased}`;
     return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}${record}`);

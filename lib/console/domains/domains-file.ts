@@ -60,12 +60,18 @@ const NOT_EDITABLE = fail(
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.",
 );
 
+/** The problem of a console whose plan has no domains, whatever the file says. */
+export const PLAN_PROBLEM: HostsProblem = {
+  path: "",
+  message: "Start the console again with --plan pro, the plan that 'serve' has.",
+};
+
 /** Opens a domains file. It is read at every call, and parsed only if it has changed. */
 export function openDomainsFile({ kind, path, plan, target }: FileSource): Required<HostSource> {
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
-    if (!hasDomains(plan)) return { ok: false, problems: [], needsPlan: true };
+    if (!hasDomains(plan)) return { ok: false, problems: [PLAN_PROBLEM] };
     const parsed = parseFile(text, plan);
     if (!parsed.ok) return parsed;
     const hosts = hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }));

@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
-import { parseHostname } from "../../domains/hostname.ts";
 import type { HostRole } from "../../domains/mapping.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -10,20 +9,14 @@ import {
   type ConsoleRequest,
   type Html,
   itemLink,
-  type Notice,
   panel,
   pathOf,
   sendPage,
   table,
   type View,
 } from "../page.ts";
-import {
-  type DomainsContext,
-  type HostsProblem,
-  type HostsSnapshot,
-  type KnownHosts,
-  primaryOf,
-} from "./hosts.ts";
+import { PLAN_PROBLEM } from "./domains-file.ts";
+import { type DomainsContext, type HostsProblem, type KnownHosts, primaryOf } from "./hosts.ts";
 import { stackAddition } from "./stack.ts";
 import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
@@ -42,19 +35,15 @@ export async function sendDomainsPage(
     ? html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
         <section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
         ${addPanel(view, c, kind === "file", snapshot, result)}`
-    : problemsPanel(name, snapshot);
+    : problemsPanel(name, snapshot.problems);
   const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
-  const removed = removedNotice(snapshot, c.req.query("removed"));
-  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice ?? removed });
+  const removed = c.req.query("removed");
+  const notice =
+    removed === undefined ? undefined : ({ kind: "success", message: explainRemoval(removed) } as const);
+  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice ?? notice });
 }
 
-/** The notice after the removal of a host on its own page. */
-function removedNotice(snapshot: HostsSnapshot, name = ""): Notice | undefined {
-  const isHere = snapshot.ok && snapshot.hosts.some(({ host }) => host === name);
-  if (isHere || !parseHostname(name).ok) return undefined;
-  return { kind: "success", message: explainRemoval(name) };
-}
-
+/** What a removal has changed, and what is left to do. Its address names it if it was made on the page of the host. */
 export function explainRemoval(host: string): string {
   return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
@@ -158,16 +147,9 @@ function hostTable(view: View, { source, progress }: DomainsContext, snapshot: K
 const MAX_PROBLEMS = 20;
 
 /** The problems of the file or the outputs, each with its position. Nothing can be changed until they are fixed. */
-export function problemsPanel(
-  name: string,
-  { problems, needsPlan }: Extract<HostsSnapshot, { ok: false }>,
-): Html {
-  if (needsPlan === true)
-    return panel(
-      "problems",
-      "Custom domains need the plan pro",
-      html`<p>Start the console again with <code>--plan pro</code>, the plan that <code>serve</code> has.</p>`,
-    );
+export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
+  if (problems[0] === PLAN_PROBLEM)
+    return panel("problems", "Custom domains need the plan pro", html`<p>${PLAN_PROBLEM.message}</p>`);
   const more = problems.length - MAX_PROBLEMS;
   const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
   return panel(

@@ -67,12 +67,9 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   });
   app.post("/domains/:host/remove", async (c) => {
     const [view, host] = [c.get("view"), c.req.param("host")];
+    const removal = { kind: "remove", host } as const;
     const remove = async () =>
-      noticeOf(
-        await change(view.fields["version"] ?? "", { kind: "remove", host }),
-        "host",
-        explainRemoval(host),
-      );
+      noticeOf(await change(view.fields["version"] ?? "", removal), "host", explainRemoval(host));
     const result = await submit("remove", view, remove);
     if (view.fields["list"] !== undefined) return sendDomainsPage(c, context, result);
     if (result.notice.kind === "failure") return sendHostPage(c, context, host, result);

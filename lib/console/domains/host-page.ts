@@ -18,7 +18,8 @@ export async function sendHostPage(
   const view = c.get("view");
   const snapshot = await context.source.read();
   const page = { back: "domains", title: name, notice: result?.notice };
-  if (!snapshot.ok) return sendPage(c, { ...page, body: problemsPanel(context.source.name, snapshot) });
+  if (!snapshot.ok)
+    return sendPage(c, { ...page, body: problemsPanel(context.source.name, snapshot.problems) });
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {
     const lead = html`<code>${name}</code> is not one of the domains.`;

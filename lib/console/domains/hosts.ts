@@ -64,14 +64,7 @@ export interface KnownHosts {
 }
 
 /** The hosts of the project at one time, or every problem of their source. */
-export type HostsSnapshot =
-  | KnownHosts
-  | {
-      readonly ok: false;
-      readonly problems: readonly HostsProblem[];
-      /** True if the plan of the console has no domains, whatever the file says. */
-      readonly needsPlan?: boolean;
-    };
+export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly HostsProblem[] };
 
 /** A problem of a domains file or of a stack's outputs, with its position. */
 export interface HostsProblem extends Issue {

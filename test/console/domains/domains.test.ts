@@ -65,7 +65,7 @@ test("with a plan that has no domains, the page says which one to start with, an
   for (const address of ["domains", "domains/www.example.com"]) {
     const text = await console.textOf(address);
     expect(text).toContain("Custom domains need the plan pro");
-    expect(text).toContain("Start the console again with <code>--plan pro</code>");
+    expect(text).toContain("Start the console again with --plan pro, the plan that &#39;serve&#39; has.");
     expect(text).not.toMatch(/has an error|Line \d|Change the plan/);
   }
 });

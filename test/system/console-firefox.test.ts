@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { createMemoryStore, type Store } from "../../lib/stores/memory.ts";
@@ -73,6 +74,8 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
     await page.until("document.activeElement.textContent === 'Revoke…'");
     await page.click("button", "Revoke…");
     await page.until("document.activeElement.localName === 'dialog'");
+    // The page asks for itself meanwhile.
+    await sleep(2_000);
     await page.type(TAB);
     expect(await focused()).toBe("Revoke key");
     const isWithin =

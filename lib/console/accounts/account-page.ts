@@ -148,13 +148,11 @@ export function describeRejections(account: Account, id: string, now: Instant, p
     day.remaining === 0
       ? " Today's limit is used up."
       : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.";
-  const key = account.keys.find((each) => each.id === id);
-  const name = key?.name;
-  const state = key && keyStatusAt(key, banEndAt(rejections, now), now);
+  const name = account.keys.find((each) => each.id === id)?.name;
   const ban =
     bannedUntil === undefined
       ? ""
-      : html` Then the key ${state === "banned" ? "is" : "was"} banned until <time>${formatInstant(bannedUntil)}</time>; requests
+      : html` Then the key was banned until <time>${formatInstant(bannedUntil)}</time>; requests
         during the ban are not counted.`;
   const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
   const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];

@@ -99,13 +99,13 @@ export function readRole(text: string | undefined): HostRole {
 
 /** Sends the page of a console that was started without domains. */
 export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
-  const commands = `store-orders console --domains domains.yaml --plan pro --target HOST
-pulumi stack output domains --json | store-orders console --stack -`;
+  const commands = `store-orders console … --domains domains.yaml --plan pro --target HOST
+pulumi stack output domains --json | store-orders console … --stack -`;
   const body = panel(
     "start",
     "Start it with domains",
-    html`<p>Stop the console with Ctrl-C. With the file of <code>serve --domains</code>, the page shows its domains, verifies and
-          changes them; <code>HOST</code> is the host name of the platform, which the records point to. With the outputs of a
+    html`<p>Stop the console with Ctrl-C. <code>…</code> are the options of its store, such as <code>--database</code>. With the
+          file of <code>serve --domains</code>, the page shows its domains, verifies and changes them; <code>HOST</code> is the host name of the platform, which the records point to. With the outputs of a
           stack, it verifies them, and shows what to write into the stack file.</p>
         <pre tabindex="0" role="region" aria-label="Commands">${commands}</pre>`,
   );

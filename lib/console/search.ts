@@ -84,7 +84,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return html`There is no account ${shown}.${await linksToBeginning(view, start)}${domainLinks} ${NOT_BY_NAME}`;
   }
 
-  /** How many accounts begin with a text, the first of them, and the list of all. Stores find nothing within an ID. */
+  /** How many account IDs begin with a string, the first of them, and the list of all. Stores find nothing within an ID. */
   async function linksToBeginning(view: View, start: string): Promise<Html> {
     const ids: string[] = [];
     for await (const { id } of store.accounts.list(start, MAX_COUNTED)) {

@@ -7,7 +7,7 @@ import type { Clock } from "../core/time.ts";
 import type { Store } from "../stores/store.ts";
 import type { ErrorReport, ExitStatus } from "./errors.ts";
 import { type EnvironmentVariables, readEnvironment } from "./settings.ts";
-import { chooseStore, type OpenedStore, type OpenOptions, openStore, type StoreFlags } from "./stores.ts";
+import { chooseStore, type OpenedStore, type OpenOptions, STORES, type StoreFlags } from "./stores.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Passed to every command: the surroundings that it may use. */
@@ -50,7 +50,8 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
   ): Promise<void> => {
     const { flags, env, terminal } = context;
     const warn = log ?? ((message: string) => terminal.log(`Warning: ${message}`));
-    const opened = await openStore(chooseStore(flags, env), { ...options, warn });
+    const { kind, location, poolSize } = chooseStore(flags, env);
+    const opened = await STORES[kind].open(location, { ...options, warn, poolSize });
     try {
       if (opened.isNew) {
         // The name can be mistyped. With --json, a program reads standard error, except that of a service.
@@ -60,7 +61,7 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
       }
       await run(opened);
     } catch (error) {
-      throw opened.explain(error);
+      throw opened.explain?.(error) ?? error;
     } finally {
       await opened.store.close();
     }

@@ -96,14 +96,10 @@ function withoutPasswords(message: string): string {
   return message.replace(/(:\/\/[^\s:/@]*):\S*@/g, "$1@").replace(/([?&]\w*password=)[^\s&']*/gi, "$1…");
 }
 
-/**
- * Replaces the error of an optional package that is not installed by one that says how to install it, or the package
- * that brings it.
- */
-export function explainMissingPackage(error: unknown, bringer?: string): unknown {
+/** Replaces the error of an optional package that is not installed by one that says how to install it. */
+export function explainMissingPackage(error: unknown): unknown {
   if (!(error instanceof Error && systemErrorCode(error) === "ERR_MODULE_NOT_FOUND")) return error;
-  const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
-  const name = missing && (bringer ?? missing);
+  const [, name] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
   if (name === undefined) return error;
   const install = `Run 'npm install ${name}', with --global if store-orders was installed with it.`;
   return invalidInput(name, `The package is not installed, and this command needs it. ${install}`);

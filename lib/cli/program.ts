@@ -19,7 +19,7 @@ import {
   wantsJson,
 } from "./errors.ts";
 import type { EnvironmentVariables } from "./settings.ts";
-import { POOL_OPTION, STORE_NAMES, STORE_OPTIONS, STORES, type StoreName, TABLES } from "./stores.ts";
+import { POOL_OPTION, STORE_NAMES, STORE_OPTIONS, STORES, type StoreName } from "./stores.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 interface CommandEntry {
@@ -206,7 +206,6 @@ function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = fal
     (name) => STORES[name].option,
   );
   if (!stores.includes("postgres")) unused.push(POOL_OPTION);
-  if (!stores.includes("dynamodb")) unused.push(...Object.values(TABLES).map(({ option }) => option));
   if (!plans) unused.push("plans");
   for (const option of program.options) if (unused.includes(option.name())) option.hideHelp();
 }

@@ -5,7 +5,7 @@ import type { Inspection } from "../stores/check.ts";
 import { type DynamodbTableNames, tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
-import { explainAwsConfiguration, explainMissingPackage } from "./errors.ts";
+import { explainAwsConfiguration } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
 
 export interface OpenedStore {
@@ -15,12 +15,10 @@ export interface OpenedStore {
   readonly isNew: boolean;
   /** The version of the database's layout that this program reads and writes. */
   readonly schema: number;
-  /** True if the database bills each read. */
-  readonly isMetered: boolean;
-  /** Throws unless the store can serve now. The error names the missing parts. */
-  check(): Promise<void>;
+  /** True if the database bills each read. @default false */
+  readonly isMetered?: boolean;
   /** Replaces an error by one that names what is missing and the fix, if that is known. */
-  explain(error: unknown): unknown;
+  explain?(error: unknown): unknown;
 }
 
 export interface OpenOptions {
@@ -28,11 +26,7 @@ export interface OpenOptions {
   readonly create: boolean;
   /** Logs something that the operator should know about the database. */
   warn(message: string): void;
-}
-
-interface KindOptions extends OpenOptions {
-  readonly poolSize: number | undefined;
-  readonly tables: DynamodbTableNames | undefined;
+  readonly poolSize?: number | undefined;
 }
 
 export interface StoreKind {
@@ -43,14 +37,11 @@ export interface StoreKind {
   readonly variable: string;
   /** The value if nothing selects a store. Only SQLite has one. */
   readonly fallback?: string;
-  readonly peer?: string;
   /** Opens the store that the option's value names. Loads the code of the store. */
-  open(location: string, options: KindOptions): Promise<OpenedStore>;
+  open(location: string, options: OpenOptions): Promise<OpenedStore>;
   /** Opens the database that the option's value names to check it. Nothing in it is changed. */
-  inspect(location: string, tables?: DynamodbTableNames): Promise<Inspection>;
+  inspect(location: string): Promise<Inspection>;
   filesOf?(location: string): readonly string[];
-  /** The location without its secrets, if it can have some. */
-  toShown?(location: string): string;
 }
 
 /** Every kind of store. To add one, add its entry here. */
@@ -73,20 +64,17 @@ export const STORES = {
     argument: "url",
     description: "use the tables in this PostgreSQL database",
     variable: "STORE_ORDERS_POSTGRES",
-    peer: "pg",
     open: openPostgres,
     inspect: inspectPostgresUrl,
-    toShown: withoutPassword,
   },
   dynamodb: {
     option: "dynamodb",
     argument: "prefix",
-    description: "use the tables PREFIX-orders and PREFIX-accounts",
+    description: "use the tables PREFIX-orders and PREFIX-accounts, or those of two names: ORDERS,ACCOUNTS",
     variable: "STORE_ORDERS_DYNAMODB",
-    peer: "@aws-sdk/client-dynamodb",
     open: openDynamodb,
-    inspect: async (prefix, tables) =>
-      (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb(tables ? { tables } : { prefix }),
+    inspect: async (location) =>
+      (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb({ tables: namesOf(location) }),
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
@@ -94,20 +82,9 @@ export type StoreName = keyof typeof STORES;
 
 export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
 
-/** The options that name one DynamoDB table each, instead of the name that the prefix gives it. */
-export const TABLES = {
-  orders: { option: "dynamodb-orders", variable: "STORE_ORDERS_DYNAMODB_ORDERS" },
-  accounts: { option: "dynamodb-accounts", variable: "STORE_ORDERS_DYNAMODB_ACCOUNTS" },
-} as const;
-
-/** The values of the options that select a store, of the size of its pool, and of the names of its tables. */
+/** The values of the options that select a store, and of the size of its pool. */
 export type StoreFlags = Partial<
-  Readonly<
-    Record<
-      (typeof STORES)[StoreName]["option"] | "postgresPool" | "dynamodbOrders" | "dynamodbAccounts",
-      string
-    >
-  >
+  Readonly<Record<(typeof STORES)[StoreName]["option"] | "postgresPool", string>>
 >;
 
 export interface StoreChoice {
@@ -116,8 +93,6 @@ export interface StoreChoice {
   readonly location: string;
   /** The most connections to PostgreSQL, if the program should not choose it. */
   readonly poolSize?: number;
-  /** The names of the DynamoDB tables, if they are not those of the prefix. */
-  readonly tables?: DynamodbTableNames;
 }
 
 export const POOL_OPTION = "postgres-pool";
@@ -127,23 +102,17 @@ const POOL_FLAG = {
   description: `open at most this many connections to PostgreSQL (${POOL_VARIABLE}; default: 10)`,
 };
 
-export const STORE_OPTIONS = [
-  ...STORE_NAMES.flatMap((name) => {
-    const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
-    const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
-    const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
-    return name === "postgres" ? [selection, POOL_FLAG] : [selection];
-  }),
-  ...Object.entries(TABLES).map(([table, { option, variable }]) => ({
-    flags: `--${option} <name>`,
-    description: `use this table instead of PREFIX-${table} (${variable})`,
-  })),
-];
+export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
+  const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
+  const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
+  const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
+  return name === "postgres" ? [selection, POOL_FLAG] : [selection];
+});
 
 /** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
-  const choice = chooseOne(({ option }) => ({ source: `--${option}`, value: flags[flagOf(option)] })) ??
-    chooseOne(({ variable }) => ({ source: variable, value: readVariable(env, variable) })) ?? {
+  const choice = chooseOne(({ option }) => [`--${option}`, flags[option]]) ??
+    chooseOne(({ variable }) => [variable, readVariable(env, variable)]) ?? {
       kind: "sqlite",
       location: STORES.sqlite.fallback,
     };
@@ -170,34 +139,19 @@ function readPoolSize(text: string | undefined, source: string): number | undefi
   return size;
 }
 
-/** The name under which the command line passes an option. */
-function flagOf(option: string): keyof StoreFlags {
-  return option.replace(/-[a-z]/g, ([, letter = ""]) => letter.toUpperCase()) as keyof StoreFlags;
-}
-
-interface Setting {
-  readonly source: string;
-  readonly value: string | undefined;
-}
-
 function chooseOne(
-  read: (names: { readonly option: string; readonly variable: string }) => Setting,
+  read: (kind: (typeof STORES)[StoreName]) => readonly [source: string, value: string | undefined],
 ): StoreChoice | undefined {
-  const tables = { orders: read(TABLES.orders), accounts: read(TABLES.accounts) };
-  const chosen = STORE_NAMES.flatMap((kind) => {
-    const settings = [read(STORES[kind]), ...(kind === "dynamodb" ? Object.values(tables) : [])];
-    const given = settings.filter(({ value }) => value !== undefined);
-    return given.length === 0 ? [] : [{ kind, given, location: settings[0]?.value }];
+  const given = STORE_NAMES.flatMap((kind) => {
+    const [source, location] = read(STORES[kind]);
+    return location === undefined ? [] : [{ kind, source, location }];
   });
-  const given = chosen.flatMap((each) => each.given);
   const sources = given.map(({ source }) => source).join(" and ");
-  if (chosen.length > 1) throw invalidInput(sources, "Set only one of them.");
-  const empty = given.find(({ value }) => value === "");
-  if (empty !== undefined) throw invalidInput(empty.source, "The value must not be empty.");
-  const [{ kind, location } = {}] = chosen;
-  if (kind === undefined) return undefined;
-  if (kind === "dynamodb") return chooseTables(location, tables);
-  if (location === undefined) return undefined;
+  if (given.length > 1) throw invalidInput(sources, "Set only one of them.");
+  const [chosen] = given;
+  if (chosen === undefined) return undefined;
+  const { kind, location } = chosen;
+  if (location === "") throw invalidInput(sources, "The value must not be empty.");
   if (kind === "sqlite" && /^[a-z][a-z\d+.-]*:\/\//i.test(location)) {
     const message = "This is a URL, not the path of a file. For PostgreSQL, use --postgres or ";
     throw invalidInput(sources, `${message}${STORES.postgres.variable}.`);
@@ -205,44 +159,9 @@ function chooseOne(
   return { kind, location };
 }
 
-/** Names are read from where the prefix is: those of the environment never apply to the prefix of a flag. */
-function chooseTables(
-  prefix: string | undefined,
-  settings: Readonly<Record<keyof DynamodbTableNames, Setting>>,
-): StoreChoice {
-  const { orders, accounts } = settings;
-  if (orders.value === undefined && accounts.value === undefined)
-    return { kind: "dynamodb", location: prefix ?? "" };
-  const missing = prefix === undefined && [orders, accounts].find(({ value }) => value === undefined);
-  if (missing) throw invalidInput(missing.source, "Name this table, too, or set the prefix of both.");
-  const tables = tableNames({
-    prefix: prefix ?? "",
-    tables: { orders: orders.value, accounts: accounts.value },
-  });
-  return { kind: "dynamodb", location: `${tables.orders} and ${tables.accounts}`, tables };
-}
-
-/** Opens a store, and loads only the code for its kind. */
-export async function openStore(
-  { kind, location, poolSize, tables }: StoreChoice,
-  options: OpenOptions,
-): Promise<OpenedStore> {
-  const { open, peer }: StoreKind = STORES[kind];
-  return open(location, { ...options, poolSize, tables }).catch((error: unknown) => {
-    throw explainMissingPackage(error, peer);
-  });
-}
-
-export async function openInspection({ kind, location, tables }: StoreChoice): Promise<Inspection> {
-  const { inspect, peer }: StoreKind = STORES[kind];
-  return inspect(location, tables).catch((error: unknown) => {
-    throw explainMissingPackage(error, peer);
-  });
-}
-
-export function locationOf({ kind, location }: StoreChoice): string {
-  const { toShown }: StoreKind = STORES[kind];
-  return toShown?.(location) ?? location;
+/** The location without its secrets. */
+export function shownLocation({ kind, location }: StoreChoice): string {
+  return kind === "postgres" ? withoutPassword(location) : location;
 }
 
 async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
@@ -267,16 +186,7 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
       `Other users can access ${path}, and it belongs to another user. Run 'chmod 600 ${path}' as its owner.`,
     );
   }
-  const { check } = store;
-  return {
-    store,
-    name: path,
-    isNew,
-    schema: SCHEMA_VERSION,
-    isMetered: false,
-    check,
-    explain: (error) => error,
-  };
+  return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }
 
 export function requireDatabase(path: string, argument = "--database"): void {
@@ -287,7 +197,7 @@ export function requireDatabase(path: string, argument = "--database"): void {
   throw invalidInput(argument, message);
 }
 
-async function openPostgres(url: string, { create, poolSize }: KindOptions): Promise<OpenedStore> {
+async function openPostgres(url: string, { create, poolSize }: OpenOptions): Promise<OpenedStore> {
   const [{ createPostgresStore, migratePostgres }, { SCHEMA_VERSION }] = await Promise.all([
     import("../stores/postgres/index.ts"),
     import("../stores/postgres/schema.ts"),
@@ -298,15 +208,7 @@ async function openPostgres(url: string, { create, poolSize }: KindOptions): Pro
   const options = { ...address, poolSize };
   const isNew = create && (await migratePostgres({ ...options, onlyIfEmpty: true })).from === 0;
   const store = createPostgresStore({ ...options, existing: true });
-  return {
-    store,
-    name,
-    isNew,
-    schema: SCHEMA_VERSION,
-    isMetered: false,
-    check: store.check,
-    explain: (error) => error,
-  };
+  return { store, name, isNew, schema: SCHEMA_VERSION };
 }
 
 async function inspectPostgresUrl(url: string): Promise<Inspection> {
@@ -343,79 +245,39 @@ function withoutPassword(text: string): string {
   return url.href;
 }
 
-async function openDynamodb(prefix: string, { tables }: KindOptions): Promise<OpenedStore> {
+async function openDynamodb(location: string): Promise<OpenedStore> {
   const [{ createDynamodbStore }, { LAYOUT_VERSION }] = await Promise.all([
     import("../stores/dynamodb/index.ts"),
     import("../stores/dynamodb/schema.ts"),
   ]);
-  const choice = { location: prefix, tables };
-  const names = namesOf(choice);
-  const store = createDynamodbStore({ tables: names });
+  const tables = namesOf(location);
   return {
-    store,
-    name: `DynamoDB, ${names.orders} and ${names.accounts}`,
+    store: createDynamodbStore({ tables }),
+    name: `DynamoDB, ${tables.orders} and ${tables.accounts}`,
     isNew: false,
     schema: LAYOUT_VERSION,
     isMetered: true,
-    check: () => store.check().catch((error) => nameMissingTables(error, store, choice)),
-    explain: (error) => explainDynamodbError(error, choice),
+    explain: (error) => explainDynamodbError(error, location),
   };
 }
 
-type TableChoice = { readonly location: string; readonly tables?: DynamodbTableNames | undefined };
-
-export function namesOf({ location, tables }: TableChoice): DynamodbTableNames {
-  return tables ?? tableNames({ prefix: location });
+/** The names of both tables, which have a comma between them, or follow from a prefix. */
+export function namesOf(location: string): DynamodbTableNames {
+  const [, orders, accounts] = /^(.*?),(.*)$/.exec(location) ?? [];
+  return tableNames({ prefix: orders === undefined ? location : "", tables: { orders, accounts } });
 }
 
-/** Replaces an error of DynamoDB by one that names the missing setting or table, and the fix. */
-export function explainDynamodbError(error: unknown, choice: TableChoice): unknown {
+/** Replaces an error of DynamoDB by one that names the missing setting or the tables, and the fix. */
+export function explainDynamodbError(error: unknown, location: string): unknown {
   const cause = causeOf(error);
   const explained = explainAwsConfiguration(cause);
   if (explained !== cause) return explained;
-  return isMissingTable(error) ? missingTables(Object.values(namesOf(choice)), " or ", choice) : error;
-}
-
-/** Rejects with the error, or with one that names each missing table. */
-async function nameMissingTables(
-  error: unknown,
-  { orders, accounts }: Store,
-  choice: TableChoice,
-): Promise<never> {
-  if (!isMissingTable(error)) throw error;
-  const names = namesOf(choice);
-  const reads = [
-    [names.orders, orders.find(0n)],
-    [names.accounts, accounts.find("demo")],
-  ] as const;
-  const results = await Promise.allSettled(reads.map(([, read]) => read));
-  const missing = reads.flatMap(([name], index) => {
-    const result = results[index];
-    return result?.status === "rejected" && isMissingTable(result.reason) ? [name] : [];
-  });
-  if (missing.length > 0) throw missingTables(missing, " and ", choice);
-  throw error;
-}
-
-function missingTables(
-  missing: readonly string[],
-  separator: string,
-  { location, tables }: TableChoice,
-): StoreUnavailableError {
-  const noun = missing.length === 1 ? "The table" : "The tables";
-  const verb = missing.length === 1 ? "does not exist" : "do not exist";
-  const flags: StoreFlags =
-    tables === undefined
-      ? { dynamodb: location }
-      : { dynamodbOrders: tables.orders, dynamodbAccounts: tables.accounts };
+  if (cause?.name !== "ResourceNotFoundException") return error;
+  const { orders, accounts } = namesOf(location);
+  const create = toCommandLine(["tables", "create"], { dynamodb: location });
   return new StoreUnavailableError(
-    `${noun} ${missing.join(separator)} ${verb}. Check the ${tables ? "names" : "prefix"} and AWS_REGION, or create the tables with ` +
-      `'${toCommandLine(["tables", "create"], flags)}'.`,
+    `The table ${orders} or ${accounts} does not exist. Check --dynamodb and AWS_REGION, or create the tables with '${create}'.`,
   );
-}
-
-function isMissingTable(error: unknown): boolean {
-  return causeOf(error)?.name === "ResourceNotFoundException";
 }
 
 function causeOf(error: unknown): Error | undefined {
@@ -430,13 +292,9 @@ export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): 
   const store = STORE_NAMES.flatMap((name) => {
     const { option } = STORES[name];
     const location = flags[option];
-    return location === undefined ? [] : [`--${option}`, locationOf({ kind: name, location })];
+    return location === undefined ? [] : [`--${option}`, shownLocation({ kind: name, location })];
   });
-  const tables = Object.values(TABLES).flatMap(({ option }) => {
-    const name = flags[flagOf(option)];
-    return name === undefined ? [] : [`--${option}`, name];
-  });
-  return [PROGRAM, ...[...args, ...store, ...tables].map(quote)].join(" ");
+  return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
 }
 
 function quote(argument: string): string {

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import {
   chooseStore,
+  namesOf,
   readPostgresUrl,
   STORE_NAMES,
   STORES,
@@ -21,26 +22,18 @@ afterAll(() => cli[Symbol.dispose]());
 const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
 const pathOf = (name: string) => join(cli.directory, name);
 
-test.each(STORE_NAMES)(
-  "%s is selected by its option and its variable, and its package is an optional peer",
-  async (name) => {
-    const { option, variable, peer }: StoreKind = STORES[name];
-    const choice = { kind: name, location: "x" };
-    expect(chooseStore({ [option]: "x" }, {})).toEqual(choice);
-    expect(chooseStore({}, { [variable]: "x" })).toEqual(choice);
-    expect(toCommandLine(["keys", "list"], { [option]: "x" })).toMatch(
-      new RegExp(` keys list --${option} x$`),
-    );
-    const others = STORE_NAMES.filter((other) => other !== name).map((other) => STORES[other].option);
-    for (const other of others) {
-      expect(() => chooseStore({ [option]: "x", [other]: "y" }, {})).toThrow("Set only one of them.");
-    }
-    expect(() => chooseStore({ [option]: "" }, {})).toThrow("The value must not be empty.");
-    const manifest = (await import("../../package.json", { with: { type: "json" } })).default;
-    if (peer !== undefined)
-      expect(manifest.peerDependenciesMeta).toMatchObject({ [peer]: { optional: true } });
-  },
-);
+test.each(STORE_NAMES)("%s is selected by its option and its variable", (name) => {
+  const { option, variable }: StoreKind = STORES[name];
+  const choice = { kind: name, location: "x" };
+  expect(chooseStore({ [option]: "x" }, {})).toEqual(choice);
+  expect(chooseStore({}, { [variable]: "x" })).toEqual(choice);
+  expect(toCommandLine(["keys", "list"], { [option]: "x" })).toMatch(new RegExp(` keys list --${option} x$`));
+  const others = STORE_NAMES.filter((other) => other !== name).map((other) => STORES[other].option);
+  for (const other of others) {
+    expect(() => chooseStore({ [option]: "x", [other]: "y" }, {})).toThrow("Set only one of them.");
+  }
+  expect(() => chooseStore({ [option]: "" }, {})).toThrow("The value must not be empty.");
+});
 
 test("the size of the pool is that of the option, otherwise of the variable, and only PostgreSQL has one", () => {
   const postgres = "postgres://localhost/db";
@@ -63,30 +56,16 @@ test("the size of the pool is that of the option, otherwise of the variable, and
   );
 });
 
-test("each DynamoDB table can be named, by options or by variables, and names never mix with a prefix from elsewhere", () => {
-  const restored = { orders: "restored", accounts: "shop-accounts" };
-  const choice = { kind: "dynamodb", location: "restored and shop-accounts", tables: restored };
-  const flags = { dynamodbOrders: "restored", dynamodbAccounts: "shop-accounts" };
-  const [orders, accounts] = ["STORE_ORDERS_DYNAMODB_ORDERS", "STORE_ORDERS_DYNAMODB_ACCOUNTS"] as const;
-  expect(chooseStore(flags, {})).toEqual(choice);
-  expect(chooseStore({}, { [orders]: "restored", [accounts]: "shop-accounts" })).toEqual(choice);
-  expect(chooseStore({ dynamodb: "shop", dynamodbOrders: "restored" }, {})).toEqual(choice);
-  const production = { STORE_ORDERS_DYNAMODB: "shop", [orders]: "restored" };
-  expect(chooseStore({}, production)).toEqual(choice);
-  expect(chooseStore({ dynamodb: "dev" }, production)).toEqual({ kind: "dynamodb", location: "dev" });
-  expect(chooseStore({ database: "x.db" }, production)).toEqual({ kind: "sqlite", location: "x.db" });
-  expect(toCommandLine(["keys", "list"], flags)).toMatch(
-    / keys list --dynamodb-orders restored --dynamodb-accounts shop-accounts$/,
+test("two DynamoDB tables of any name are named with a comma between them", () => {
+  const location = "restored,shop-accounts";
+  expect(chooseStore({ dynamodb: location }, {})).toEqual({ kind: "dynamodb", location });
+  expect(toCommandLine(["keys", "list"], { dynamodb: location })).toMatch(
+    / keys list --dynamodb restored,shop-accounts$/,
   );
-  const errors: [string, () => unknown][] = [
-    ["--dynamodb-accounts: Name this table, too", () => chooseStore({ dynamodbOrders: "a" }, {})],
-    [`${orders}: Name this table, too`, () => chooseStore({}, { [accounts]: "a" })],
-    ["--dynamodb-accounts: Name this table", () => chooseStore({ dynamodbOrders: "a" }, { [accounts]: "b" })],
-    ["--dynamodb-orders: The value must not", () => chooseStore({ dynamodb: "a", dynamodbOrders: "" }, {})],
-    ["Set only one of them.", () => chooseStore({ database: "a", dynamodbOrders: "b" }, {})],
-    ["Both tables are named a.", () => chooseStore({ dynamodbOrders: "a", dynamodbAccounts: "a" }, {})],
-  ];
-  for (const [message, choose] of errors) expect(choose).toThrow(message);
+  expect(namesOf(location)).toEqual({ orders: "restored", accounts: "shop-accounts" });
+  expect(namesOf("shop")).toEqual({ orders: "shop-orders", accounts: "shop-accounts" });
+  for (const incomplete of ["a,", ",b"]) expect(() => namesOf(incomplete)).toThrow("Name this table, too");
+  expect(() => namesOf("a,a")).toThrow("Both tables are named a.");
 });
 
 test("the password of a PostgreSQL URL is shown neither in a command to copy, nor in a result or an error", async () => {

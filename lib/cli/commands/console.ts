@@ -49,27 +49,30 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const domains = await readConsoleDomains(domainsFlags, env, terminal);
       if (domains?.source.kind === "file" && !hasDomains(domains.source.plan)) terminal.log(NO_DOMAINS);
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
-      await withStore(context, async ({ store, name: storeName, isMetered, check, explain }) => {
-        const stop = context.waitForStop();
-        // No link is printed for a console that can show nothing. On a full disk it still shows everything.
-        await check().catch(async (error: unknown) => {
-          const reads = [store.accounts.find("demo"), store.orders.find(0n)];
-          await Promise.all(reads).catch(() => Promise.reject(error));
-          terminal.log(`No change can be made: ${toPrinted(toErrorReport(explain(error)).message)}`);
-        });
-        const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
-          startConsole({ ...settings, store, storeName, isMetered, explain }),
-        );
-        try {
-          const result = { link: server.link, database: storeName };
-          if (flags.json) await printResult(context, result);
-          else await terminal.print(formatStart(result));
-          await stop;
-        } finally {
-          await server.close();
-        }
-        terminal.log("The console has stopped, and its session has ended.");
-      });
+      await withStore(
+        context,
+        async ({ store, name: storeName, isMetered = false, explain = (error) => error }) => {
+          const stop = context.waitForStop();
+          // No link is printed for a console that can show nothing. On a full disk it still shows everything.
+          await store.check().catch(async (error: unknown) => {
+            const reads = [store.accounts.find("demo"), store.orders.find(0n)];
+            await Promise.all(reads).catch(() => Promise.reject(error));
+            terminal.log(`No change can be made: ${toPrinted(toErrorReport(explain(error)).message)}`);
+          });
+          const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
+            startConsole({ ...settings, store, storeName, isMetered, explain }),
+          );
+          try {
+            const result = { link: server.link, database: storeName };
+            if (flags.json) await printResult(context, result);
+            else await terminal.print(formatStart(result));
+            await stop;
+          } finally {
+            await server.close();
+          }
+          terminal.log("The console has stopped, and its session has ended.");
+        },
+      );
     });
 }
 

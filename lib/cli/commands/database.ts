@@ -15,12 +15,11 @@ import { readPlans } from "../settings.ts";
 import {
   chooseStore,
   explainDynamodbError,
-  locationOf,
-  openInspection,
   readPostgresUrl,
   requireDatabase,
   STORES,
   type StoreChoice,
+  shownLocation,
 } from "../stores.ts";
 import { outboxOf } from "./changes.ts";
 
@@ -38,12 +37,14 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     const format = "{orders} orders, {accounts} accounts, {findings} findings";
     const progress = await createProgress(terminal, { format, initial });
     const update = (counts: CheckProgress) => progress.update({ ...counts }, 0);
-    const counts = await openInspection(choice)
+    const { kind, location } = choice;
+    const counts = await STORES[kind]
+      .inspect(location)
       .then((inspection) =>
         checkDatabase(inspection, { at: clock(), plans, report, update }).finally(inspection.close),
       )
       .catch((error: unknown) => {
-        throw choice.kind === "dynamodb" ? explainDynamodbError(error, choice) : error;
+        throw kind === "dynamodb" ? explainDynamodbError(error, location) : error;
       })
       .finally(progress.stop);
     const summary = { ...subject, ...counts };
@@ -62,7 +63,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     )
     .action(() => {
       const choice = chooseStore(context.flags, context.env);
-      return check(choice, { database: locationOf(choice) });
+      return check(choice, { database: shownLocation(choice) });
     });
 
   group

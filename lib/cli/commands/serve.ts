@@ -83,9 +83,9 @@ export function defineServe(command: Command, context: CommandContext): void {
         );
       const hosts = file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), warn);
 
-      const serve = async ({ store, name, schema, check }: OpenedStore) => {
+      const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
-        await check();
+        await store.check();
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
         const onRequest: HandlerOptions["onRequest"] = (event, source) => {
           metrics?.onRequest(event);

@@ -11,10 +11,10 @@ export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
   async function withTables(run: (tables: DynamodbTableNames) => Promise<void>): Promise<void> {
-    const choice = chooseStore(context.flags, context.env);
-    if (choice.kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
-    await run(namesOf(choice)).catch((error: unknown) => {
-      throw explainDynamodbError(error, choice);
+    const { kind, location } = chooseStore(context.flags, context.env);
+    if (kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
+    await run(namesOf(location)).catch((error: unknown) => {
+      throw explainDynamodbError(error, location);
     });
   }
 

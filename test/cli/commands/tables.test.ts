@@ -74,7 +74,7 @@ test("serve names a missing table, region or credentials before it prints an add
   const missing = await serve(awsEnvironment());
   expect([missing.status, missing.stdout]).toEqual([3, ""]);
   expect(missing.stderr).toBe(
-    "error: The tables absent-orders and absent-accounts do not exist. Check the prefix and AWS_REGION, or create the " +
+    "error: The table absent-orders or absent-accounts does not exist. Check --dynamodb and AWS_REGION, or create the " +
       "tables with 'npm run --silent cli -- tables create --dynamodb absent'.\n",
   );
 
@@ -97,7 +97,7 @@ test("serve names a missing table, region or credentials before it prints an add
 });
 
 test("commands use a table of any name, and name it if it is missing", async () => {
-  const env = { ...awsEnvironment(), STORE_ORDERS_DYNAMODB_ORDERS: "dev-orders-restored" };
+  const env = { ...awsEnvironment(), STORE_ORDERS_DYNAMODB: "dev-orders-restored,dev-accounts" };
   const named = (...args: string[]) => cli.run(args, { env });
   const created = await named("tables", "create");
   expect([created.status, created.stderr]).toEqual([
@@ -106,28 +106,29 @@ test("commands use a table of any name, and name it if it is missing", async () 
   ]);
   expect((await named("orders", "place", "--id", "7")).status).toBe(0);
   const checked = JSON.parse((await named("database", "check", "--json")).stdout);
-  expect(checked).toMatchObject({ database: "dev-orders-restored and dev-accounts", orders: 1, findings: 0 });
-  const all = ["--dynamodb-orders", "gone", "--dynamodb-accounts", "gone-too"];
-  const missing = await named("accounts", "list", ...all);
+  expect(checked).toMatchObject({ database: "dev-orders-restored,dev-accounts", orders: 1, findings: 0 });
+  const missing = await named("accounts", "list", "--dynamodb", "gone,gone-too");
   expect([missing.status, missing.stderr]).toEqual([
     3,
-    "error: The tables gone or gone-too do not exist. Check the names and AWS_REGION, or create the tables with " +
-      "'npm run --silent cli -- tables create --dynamodb-orders gone --dynamodb-accounts gone-too'.\n",
+    "error: The table gone or gone-too does not exist. Check --dynamodb and AWS_REGION, or create the tables with " +
+      "'npm run --silent cli -- tables create --dynamodb gone,gone-too'.\n",
   ]);
   expect((await named("tables", "delete", "--yes")).stderr).toBe(
     "Deleted the tables dev-orders-restored and dev-accounts.\n",
   );
 });
 
-test("serve names the table that is missing if the other one exists", async () => {
+test("serve exits with 3 if one of the tables is missing", async () => {
   expect((await run("tables", "create", "--dynamodb", "half")).status).toBe(0);
   const client = clientFor(emulator.endpoint);
   await client.send(new DeleteTableCommand({ TableName: "half-accounts" }));
   client.destroy();
   await expect
     .poll(async () => (await run("serve", "--port", "0", "--dynamodb", "half")).stderr, { timeout: 20_000 })
-    .toMatch(/^error: The table half-accounts does not exist\. .* tables create --dynamodb half'\.$/m);
+    .toMatch(
+      /^error: The table half-orders or half-accounts does not exist\. .* tables create --dynamodb half'\.$/m,
+    );
   const list = await run("accounts", "list", "--dynamodb", "half");
   expect([list.status, list.stdout]).toEqual([3, ""]);
-  expect(list.stderr).toMatch(/^error: The tables half-orders or half-accounts do not exist\./);
+  expect(list.stderr).toMatch(/^error: The table half-orders or half-accounts does not exist\./);
 });

@@ -5,14 +5,12 @@ import { MAX_TIMER_MS } from "../core/time.ts";
 export interface ConnectionLimits {
   /** Time to receive the head of a request, the first one from the start of the connection. @default 10_000 */
   readonly headersTimeoutMs: number;
-  /** Time to receive a whole request. @default 30_000 */
+  /** Time to receive a whole request, at least that for its head. @default 30_000 */
   readonly requestTimeoutMs: number;
   /** Time for which a connection can be idle between two requests. @default 5_000 */
   readonly keepAliveTimeoutMs: number;
   /** Time in which the client must read each part of a response, at most a page of the list. @default 30_000 */
   readonly writeTimeoutMs: number;
-  /** Time to read a connection after its final error response, so that the client receives it. @default 1_000 */
-  readonly lingerTimeoutMs: number;
   /** Simultaneous connections; further ones are closed at once. @default 10_000 */
   readonly maxConnections: number;
 }
@@ -23,7 +21,6 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
   writeTimeoutMs: 30_000,
-  lingerTimeoutMs: 1_000,
   maxConnections: 10_000,
 };
 
@@ -35,12 +32,6 @@ export function resolveLimits(given: Partial<ConnectionLimits> = {}): Connection
       ? []
       : [{ path: `limits.${name}`, message: `Use a whole number from 1 to ${MAX_TIMER_MS}.` }],
   );
-  if (issues.length === 0 && limits.headersTimeoutMs > limits.requestTimeoutMs) {
-    issues.push({
-      path: "limits.headersTimeoutMs",
-      message: "Use at most limits.requestTimeoutMs: the head is part of the request.",
-    });
-  }
   if (issues.length > 0) throw new InvalidInputError(issues);
   return limits;
 }

@@ -159,13 +159,15 @@ async function waitForClient(
 }
 
 /**
- * Sends a final error response and closes the connection. Input is read and discarded for `lingerMs` milliseconds:
- * closing a socket with unread input would reset the connection, and the client could lose the response.
+ * The time for which input is read and discarded after a final response: closing a socket with unread input would reset
+ * the connection, and the client could lose the response.
  */
+const LINGER_MS = 1_000;
+
+/** Sends a final error response and closes the connection. */
 export async function sendAndClose(
   { status, headers, body: content }: HandlerResponse,
   socket: Duplex,
-  lingerMs: number,
 ): Promise<void> {
   const body = await readBody(content, socket);
   if (!socket.writable) {
@@ -179,7 +181,7 @@ export async function sendAndClose(
   // Head and body leave in one write.
   socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
   socket.resume();
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));
 }
 

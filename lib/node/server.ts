@@ -16,7 +16,7 @@ import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
 import { OPENAPI_PATH } from "../http/path.ts";
 import { Connection, type HeldInput } from "./connection.ts";
-import { assertHandler, callHandler, NodeRequestHead } from "./handler.ts";
+import { assertHandler, callHandler, type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import {
@@ -32,18 +32,13 @@ import {
 import { isAdmitted, sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
-export interface NodeServerOptions {
+export interface NodeServerOptions extends NodeHandlerOptions {
   /** The service, from `createHandler`. */
   readonly handler: Handler;
   /** The address to listen on. @default 127.0.0.1 */
   readonly host?: string;
   /** The port to listen on; 0 chooses a free one. @default 8787 */
   readonly port?: number;
-  /**
-   * Trusts exactly one proxy, or this many in a row: reads the caller's address from the entry of `X-Forwarded-For` that
-   * the first of them has added, such as the last one. @default false
-   */
-  readonly trustProxy?: boolean | number;
   /** Limits on the resources that one client can occupy. @default DEFAULT_CONNECTION_LIMITS */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -115,7 +110,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
       const response = await callHandler(handler, head, { ...context, requestError });
-      await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
+      await sendAndClose(response, req.socket);
     };
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
@@ -136,7 +131,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     if (requestBody === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);
     // The rest of a body that nobody reads must not be taken for a request.
     connection.stop();
-    await sendAndClose(response, req.socket, limits.lingerTimeoutMs);
+    await sendAndClose(response, req.socket);
   }
 
   function onParserError(socket: Duplex, requestError: ErrorCode): void {
@@ -148,7 +143,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const connection = connections.get(socket as Socket);
     if (connection === undefined || !(await connection.onParserError(requestError))) return;
     const context = { address: (socket as Socket).remoteAddress, requestError };
-    await sendAndClose(await callHandler(handler, undefined, context), socket, limits.lingerTimeoutMs);
+    await sendAndClose(await callHandler(handler, undefined, context), socket);
   }
 
   server.on("request", onRequest);

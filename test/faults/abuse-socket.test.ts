@@ -17,7 +17,6 @@ const LIMITS: Partial<ConnectionLimits> = {
   requestTimeoutMs: 1_000,
   keepAliveTimeoutMs: 100,
   writeTimeoutMs: 2_000,
-  lingerTimeoutMs: 100,
 };
 
 let child: Child;

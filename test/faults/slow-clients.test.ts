@@ -15,7 +15,6 @@ const SHORT_TIMEOUTS: Partial<ConnectionLimits> = {
   requestTimeoutMs: 800,
   keepAliveTimeoutMs: 300,
   writeTimeoutMs: 400,
-  lingerTimeoutMs: 50,
 };
 
 let fixture: Awaited<ReturnType<typeof createHandlerFixture>>;

@@ -87,7 +87,7 @@ test("an endless chunked body gets 413 after 10 MB, and the connection is closed
 });
 
 test("a connection is closed after its error response even if the client keeps sending", async () => {
-  const { url } = await serve({ lingerTimeoutMs: 50 });
+  const { url } = await serve();
   const { port, hostname } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
   socket.on("error", () => {}).resume();

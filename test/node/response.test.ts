@@ -134,10 +134,10 @@ function endlessBody(part: Uint8Array) {
 test("a final response without an end is not kept in memory, and ends with its connection", async () => {
   const long = endlessBody(new Uint8Array(2 ** 20));
   const socket = new PassThrough();
-  const sent = sendAndClose({ status: 200, headers: {}, body: long.body }, socket, 100);
+  const sent = sendAndClose({ status: 200, headers: {}, body: long.body }, socket);
   await expect(sent).rejects.toThrow("too long");
   const slow = endlessBody(new Uint8Array(1));
-  const closing = sendAndClose({ status: 200, headers: {}, body: slow.body }, socket, 100);
+  const closing = sendAndClose({ status: 200, headers: {}, body: slow.body }, socket);
   await new Promise(setImmediate);
   socket.destroy();
   await closing;
@@ -147,7 +147,7 @@ test("a final response without an end is not kept in memory, and ends with its c
 test("the bytes of a final response and the text of its headers arrive unchanged", async () => {
   const socket = new PassThrough();
   const body = Uint8Array.of(0x1f, 0x8b, 0xff, 0x00);
-  await sendAndClose({ status: 400, headers: { "x-name": "Gr\u00f6\u00dfe" }, body }, socket, 100);
+  await sendAndClose({ status: 400, headers: { "x-name": "Gr\u00f6\u00dfe" }, body }, socket);
   const received = await buffer(socket);
   expect(received.subarray(-4)).toEqual(Buffer.from(body));
   expect(received.toString("latin1")).toContain("x-name: Gr\u00f6\u00dfe\r\ncontent-length: 4\r\n");

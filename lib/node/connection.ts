@@ -120,11 +120,6 @@ export class Connection {
     return this.#socket.writable;
   }
 
-  /** The length of the request line so far. `slice` is the input that is being parsed. */
-  requestLineBytes(slice: Buffer): number {
-    return this.#current?.req.complete === false ? 0 : this.#slicer.requestLineBytes(slice);
-  }
-
   /** True from the end of a request's head until its response has been sent. */
   isBusy(): boolean {
     return this.#current !== undefined;
@@ -239,16 +234,10 @@ export class Slicer {
   #bodyBytes = 0;
   /** The end of the input so far, if it can be the beginning of `END`. */
   #tail = "";
-  /** The length of the parsed part of a request line. */
-  #lineBytes = 0;
-  #isLineComplete = false;
-  #isMeasured = false;
 
   /** The head of a request has been parsed: a body of this length follows. */
   beginBody(bytes: number): void {
     this.#bodyBytes = bytes;
-    this.#lineBytes = 0;
-    this.#isLineComplete = false;
   }
 
   findEnd(input: Buffer, start: number): number {
@@ -262,25 +251,9 @@ export class Slicer {
     const found = split === -1 ? input.indexOf(END, start) : start + split - tail.length;
     if (split !== -1 || found !== -1) {
       this.#tail = "";
-      this.#isMeasured = false;
       return found + END.length;
     }
-    this.#measureLine(input.subarray(start));
-    this.#isMeasured = true;
     this.#tail = (tail + input.toString("latin1", Math.max(start, input.length - 3))).slice(-3);
     return input.length;
-  }
-
-  /** The length of the request line so far. `slice` is the input that is being parsed. */
-  requestLineBytes(slice: Buffer): number {
-    if (!this.#isMeasured) this.#measureLine(slice);
-    return this.#lineBytes;
-  }
-
-  #measureLine(slice: Buffer): void {
-    if (this.#isLineComplete) return;
-    const end = slice.indexOf("\n");
-    this.#isLineComplete = end !== -1;
-    this.#lineBytes += this.#isLineComplete ? end : slice.length;
   }
 }

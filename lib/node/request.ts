@@ -148,22 +148,22 @@ export function receiveBody(req: NodeRequest): Promise<BodyResult> {
   });
 }
 
-export interface ParserError extends NodeJS.ErrnoException {
-  readonly rawPacket?: Buffer;
-}
-
-/** The error to respond with. `lineBytes` is the length of the request line so far. */
-export function parserErrorCode({ code, rawPacket }: ParserError, lineBytes: number): ErrorCode {
+/** The error to respond with. The URL may be what is too large in a head that Node does not parse to its end. */
+export function parserErrorCode({ code, rawPacket }: ParserError): ErrorCode {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return "request_timeout";
     case "HPE_HEADER_OVERFLOW":
-      return lineBytes > MAX_URL_CHARS ? "uri_too_long" : "headers_too_large";
+      return "headers_too_large";
     case "HPE_INVALID_METHOD":
       return REQUEST_LINE.test(rawPacket?.toString("latin1") ?? "") ? "not_implemented" : "bad_request";
     default:
       return "bad_request";
   }
+}
+
+interface ParserError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
 }
 
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP\/1\.[01]\r\n/;

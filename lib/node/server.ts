@@ -25,7 +25,6 @@ import {
   hasBody,
   isBodyForHandler,
   originOf,
-  type ParserError,
   parserErrorCode,
   validateRequest,
 } from "./request.ts";
@@ -150,10 +149,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.on("checkContinue", (req, res) => onRequest(req, res, "continue"));
   server.on("checkExpectation", (req, res) => onRequest(req, res, "unknown"));
   server.on("connect", (_req, socket) => onParserError(socket, "bad_request"));
-  server.on("clientError", (error: ParserError, socket) => {
-    const lineBytes = connections.get(socket as Socket)?.requestLineBytes(error.rawPacket ?? Buffer.alloc(0));
-    onParserError(socket, parserErrorCode(error, lineBytes ?? 0));
-  });
+  server.on("clientError", (error, socket) => onParserError(socket, parserErrorCode(error)));
 
   const url = await listen(server, port, host);
   server.on("error", onRefused);

@@ -3,7 +3,6 @@ import { formatPath, InvalidInputError, type Issue, toIssues } from "../core/err
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { parseCustomHost } from "./hostname.ts";
 import type { DomainMapping, DomainsInput } from "./mapping.ts";
-import { normalizeName } from "./verification/resolver.ts";
 
 /** A validated mapping, or everything that is wrong with the input. */
 export type ParsedDomains =
@@ -14,8 +13,6 @@ export type ParsedDomains =
 export interface DomainContext {
   /** The plan of the project: any custom host needs `pro` or above. @default "free" */
   readonly plan?: Plan;
-  /** The platform's own host, if known: it cannot be a custom host. */
-  readonly platformHost?: string;
 }
 
 /**
@@ -41,12 +38,10 @@ export function parseDomains(value: unknown, context: DomainContext = {}): Parse
 
 /** Validates the content of a domains file, which has the mapping under `domains`, and reports every problem. */
 export function parseDomainsFile(value: unknown, context: DomainContext = {}): ParsedDomains {
-  const mapping = (value as { domains?: unknown } | null | undefined)?.domains;
   const parsed = domainsFileSchema.safeParse(value);
   const hasHosts = !parsed.success || parsed.data.domains.primary !== undefined;
   const issues = [
     ...(hasHosts ? findPlanIssues(context) : []),
-    ...findPlatformIssues(mapping, context),
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_domains", issues };
@@ -57,9 +52,6 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
 /** The most aliases, and the most redirects, that a mapping can have. */
 const MAX_LIST_HOSTS = 500;
 
-const explainTooLong = (list: string, count: number) =>
-  `There are ${count} ${list}, but a project can have at most ${MAX_LIST_HOSTS}. Remove some of them.`;
-
 /** True if a project with this plan can have custom domains. */
 export function hasDomains(plan: Plan): boolean {
   return PLANS.indexOf(plan) >= PLANS.indexOf("pro");
@@ -69,16 +61,6 @@ function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
   if (hasDomains(plan)) return [];
   const message = `Custom domains need the plan 'pro' or above, but the plan is '${plan}'. Change the plan, or remove the domains.`;
   return [{ path: "domains", message }];
-}
-
-function findPlatformIssues(mapping: unknown, { platformHost }: DomainContext): readonly Issue[] {
-  if (platformHost === undefined) return [];
-  const message = `${normalizeName(platformHost)} is the platform's own host, which always serves. Write a host of your own.`;
-  const { claims, redirects } = readHosts(mapping);
-  const targets = redirects.map(({ index, to }) => ({ path: ["redirects", index, "to"], host: to }));
-  return [...claims, ...targets]
-    .filter(({ host }) => host === normalizeName(platformHost))
-    .map(({ path }) => ({ path: formatPath(["domains", ...path]), message }));
 }
 
 const hostname = z
@@ -117,26 +99,20 @@ export const domainsSchema = z
         .describe("The host that the project is published under. Omit everything to have no custom host."),
       aliases: z
         .array(hostname, { error: "Write a list of hostnames, or omit it." })
-        .max(MAX_LIST_HOSTS, { error: ({ input }) => explainTooLong("aliases", (input as unknown[]).length) })
+        .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} aliases. Remove some of them.`)
         .default([])
         .describe("Hosts that serve the same as the primary."),
       redirects: z
         .array(redirectSchema, { error: "Write a list of redirects, or omit it." })
-        .max(MAX_LIST_HOSTS, {
-          error: ({ input }) => explainTooLong("redirects", (input as unknown[]).length),
-        })
+        .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} redirects. Remove some of them.`)
         .default([])
         .describe("Hosts that redirect permanently to the primary."),
     },
     { error: "Write a mapping with 'primary', or {} to have no custom host." },
   )
-  .superRefine(
-    (mapping, context) => {
-      for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
-    },
-    // Conflicts are reported together with invalid fields, so that all problems can be fixed at once.
-    { when: () => true },
-  )
+  .superRefine((mapping, context) => {
+    for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
+  })
   // For editors.
   .meta({ dependentRequired: { aliases: ["primary"], redirects: ["primary"] } });
 
@@ -156,13 +132,10 @@ export function domainsFileJsonSchema(): object {
   return z.toJSONSchema(domainsFileSchema, { io: "input" });
 }
 
-export function keysAt(path: readonly PropertyKey[]): readonly string[] {
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(domainsFileSchema.shape);
   return Object.keys(path.length === 1 ? domainsSchema.shape : redirectSchema.shape);
 }
-
-/** A path in the `domains` mapping, such as `["redirects", 0, "from"]`. */
-type MappingPath = readonly (string | number)[];
 
 /** Hosts that contradict each other: the path, the reason, and the fix. */
 interface Conflict {
@@ -170,118 +143,52 @@ interface Conflict {
   readonly message: string;
 }
 
+/** The hosts of a mapping whose fields are valid. */
+type Hosts = Pick<DomainMapping, "primary" | "aliases" | "redirects">;
+
 /**
- * Finds the hosts of a mapping that contradict each other: duplicates, redirects to themselves, loops, redirects from
- * the primary or to a host other than the primary, and aliases or redirects without a primary. Also works on a mapping
- * with other errors. See lib/domains/README.md#domain-mapping.
+ * Finds the hosts of a mapping that contradict each other: aliases or redirects without a primary, a host with two
+ * roles, and redirects to a host other than the primary. See lib/domains/README.md#domain-mapping.
  */
-function findHostConflicts(mapping: unknown): readonly Conflict[] {
-  const { primary, claims, redirects } = readHosts(mapping);
-  // Of several redirects from one host, the first one counts.
-  const targets = new Map(redirects.toReversed().map(({ from, to }) => [from, to]));
-  return [
-    ...findMissingPrimary(mapping, claims),
-    ...findDuplicates(primary, claims),
-    ...redirects.flatMap((redirect) => checkRedirect(redirect, primary, targets)),
-  ];
-}
-
-interface Redirect {
-  readonly index: number;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-}
-
-/** A host that the mapping assigns a role to. A host can have only one. */
-interface Claim {
-  readonly path: MappingPath;
-  readonly host: string | undefined;
-}
-
-/** Aliases and redirects need a primary. A mapping without any host is valid. */
-function findMissingPrimary(mapping: unknown, claims: readonly Claim[]): readonly Conflict[] {
-  if ("primary" in asRecord(mapping) || claims.length === 1) return [];
+function findHostConflicts({ primary, aliases, redirects }: Hosts): readonly Conflict[] {
+  if (primary !== undefined)
+    return [...findDuplicates(primary, { aliases, redirects }), ...findStrayRedirects(primary, redirects)];
+  if (aliases.length + redirects.length === 0) return [];
   const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";
   return [{ path: ["primary"], message }];
 }
 
-function findDuplicates(primary: string | undefined, claims: readonly Claim[]): readonly Conflict[] {
-  const first = new Map<string, MappingPath>();
-  return claims.flatMap(({ path, host }) => {
-    if (host === undefined) return [];
+function findDuplicates(
+  primary: string,
+  { aliases, redirects }: Omit<Hosts, "primary">,
+): readonly Conflict[] {
+  const hosts = [
+    ...aliases.map((host, index) => ({ host, path: ["aliases", index] })),
+    ...redirects.map(({ from }, index) => ({ host: from, path: ["redirects", index, "from"] })),
+  ];
+  const first = new Map([[primary, "domains.primary"]]);
+  return hosts.flatMap(({ host, path }) => {
     const earlier = first.get(host);
     if (earlier === undefined) {
-      first.set(host, path);
+      first.set(host, formatPath(["domains", ...path]));
       return [];
     }
     const message =
       host === primary && path[0] === "redirects"
         ? `${host} is the primary, which cannot redirect. Remove this redirect, or choose another primary.`
-        : `${host} is listed twice, first at ${formatPath(["domains", ...earlier])}. Remove one of the two.`;
-    return [{ path: [...path], message }];
+        : `${host} is listed twice, first at ${earlier}. Remove one of the two.`;
+    return [{ path, message }];
   });
 }
 
-function checkRedirect(
-  { index, from, to }: Redirect,
-  primary: string | undefined,
-  targets: RedirectTargets,
-): readonly Conflict[] {
-  if (from === undefined || to === undefined || to === primary) return [];
-  const path = ["redirects", index, "to"];
-  const target = primary === undefined ? "the primary" : `the primary, ${primary}`;
-  if (from === to) return [{ path, message: `${from} redirects to itself. Redirect it to ${target}.` }];
-  const loop = findLoop(from, to, targets);
-  if (loop !== undefined) {
-    return [{ path, message: `This is a loop: ${loop.join(" → ")}. Redirect every host to ${target}.` }];
-  }
-  // A redirect from the primary has been reported at its 'from'.
-  if (primary === undefined || from === primary) return [];
-  return [{ path, message: `A host can redirect only to the primary. Write ${primary}.` }];
-}
-
-type RedirectTargets = ReadonlyMap<string | undefined, string | undefined>;
-
-/** A longer loop is reported like any redirect to a host other than the primary. */
-const MAX_LOOP_HOSTS = 10;
-
-/** The path from a host back to itself, if its redirects form a loop. */
-function findLoop(from: string, to: string, targets: RedirectTargets): readonly string[] | undefined {
-  const visited = [from];
-  for (let next: string | undefined = to; next !== undefined && visited.length <= MAX_LOOP_HOSTS; ) {
-    visited.push(next);
-    if (next === from) return visited;
-    next = targets.get(next);
-  }
-  return undefined;
-}
-
-function readHosts(mapping: unknown) {
-  const { primary, aliases, redirects: list } = asRecord(mapping);
-  const redirects: readonly Redirect[] = asList(list).map((redirect, index) => {
-    const { from, to } = asRecord(redirect);
-    return { index, from: readHost(from), to: readHost(to) };
+function findStrayRedirects(primary: string, redirects: Hosts["redirects"]): readonly Conflict[] {
+  return redirects.flatMap(({ from, to }, index) => {
+    // A redirect from the primary has been reported at its 'from'.
+    if (to === primary || from === primary) return [];
+    const message =
+      from === to
+        ? `${from} redirects to itself. Redirect it to the primary, ${primary}.`
+        : `A host can redirect only to the primary. Write ${primary}.`;
+    return [{ path: ["redirects", index, "to"], message }];
   });
-  const claims: readonly Claim[] = [
-    { path: ["primary"], host: readHost(primary) },
-    ...asList(aliases).map((alias, index) => ({ path: ["aliases", index], host: readHost(alias) })),
-    ...redirects.map(({ index, from }) => ({ path: ["redirects", index, "from"], host: from })),
-  ];
-  return { primary: readHost(primary), claims, redirects };
-}
-
-function asRecord(
-  value: unknown,
-): Readonly<Record<"primary" | "aliases" | "redirects" | "from" | "to", unknown>> {
-  return Object(value);
-}
-
-/** A list that is too long is not read: the schema rejects it. */
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) && value.length <= MAX_LIST_HOSTS ? value : [];
-}
-
-function readHost(value: unknown): string | undefined {
-  const parsed = typeof value === "string" ? parseCustomHost(value) : undefined;
-  return parsed?.ok ? parsed.hostname : undefined;
 }

@@ -83,16 +83,23 @@ describe("an invalid mapping", () => {
       { "domains.redirects[0].status": PERMANENT },
     ],
     [
+      "many conflicts at once",
+      `${P}\naliases: [a.example.com, a.example.com]\nredirects: [{ from: b.example.com, to: b.example.com }]`,
+      {
+        "domains.aliases[1]":
+          "a.example.com is listed twice, first at domains.aliases[0]. Remove one of the two.",
+        "domains.redirects[0].to":
+          "b.example.com redirects to itself. Redirect it to the primary, orders.example.com.",
+      },
+    ],
+    [
       "many problems at once",
-      "primary: co.uk\naliases: ['*.example.com', a.example.com, a.example.com]\nredirects: [{ from: b.example.com, to: b.example.com, status: 302 }]\nextra: 1",
+      "primary: co.uk\naliases: ['*.example.com', a.example.com]\nredirects: [{ from: b.example.com, to: c.example.com, status: 302 }]\nextra: 1",
       {
         "domains.primary": suffix("co.uk"),
         "domains.aliases[0]": "Wildcards are not supported. List each host by its full name.",
         "domains.redirects[0].status": PERMANENT,
         "domains.extra": "Unknown key. Remove it, or use one of: primary, aliases, redirects.",
-        "domains.aliases[2]":
-          "a.example.com is listed twice, first at domains.aliases[1]. Remove one of the two.",
-        "domains.redirects[0].to": "b.example.com redirects to itself. Redirect it to the primary.",
       },
     ],
   ])("a mapping with %s is rejected with the path and the fix", (_, yaml, expected) =>
@@ -106,8 +113,7 @@ test("a list of more than 500 hosts is rejected, and one of 500 is not", () => {
   const redirects = (count: number) =>
     `${P}\nredirects: [${hosts(count).map((from) => `{ from: ${from}, to: orders.example.com }`)}]`;
   for (const list of [aliases, redirects]) expectIssues(list(500), {});
-  const message = (list: string) =>
-    `There are 501 ${list}, but a project can have at most 500. Remove some of them.`;
+  const message = (list: string) => `There can be at most 500 ${list}. Remove some of them.`;
   expectIssues(aliases(501), { "domains.aliases": message("aliases") });
   expectIssues(redirects(501), { "domains.redirects": message("redirects") });
 });

@@ -3,11 +3,9 @@ import { parse as parseYaml } from "yaml";
 import { explainTopLevel, parseCustomHost } from "../../lib/domains/hostname.ts";
 import { parseDomains } from "../../lib/domains/parse.ts";
 
-const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
-
 /** Parses the lines below `domains:` of a domains file. */
 function parse(yaml: string) {
-  return parseDomains(parseYaml(yaml), { plan: "pro", platformHost: PLATFORM });
+  return parseDomains(parseYaml(yaml), { plan: "pro" });
 }
 
 describe("an invalid host", () => {
@@ -180,21 +178,6 @@ test("special-use and platform names are rejected in every role", () => {
     "domains.redirects[0].from",
     "domains.redirects[0].to",
   ]);
-});
-
-test("the platform's own host is no target of a redirect", () => {
-  const parsed = parse(
-    `primary: orders.example.com\nredirects: [{ from: www.example.com, to: ${PLATFORM} }]`,
-  );
-  expect(parsed.ok ? [] : [...new Set(parsed.issues.map(({ path }) => path))]).toEqual([
-    "domains.redirects[0].to",
-  ]);
-});
-
-test("the platform's own host on AWS is reported once", () => {
-  const platformHost = "abc.execute-api.eu-west-1.amazonaws.com";
-  const parsed = parseDomains({ primary: platformHost }, { plan: "pro", platformHost });
-  expect(parsed.ok ? [] : parsed.issues).toHaveLength(1);
 });
 
 test.each([

@@ -10,8 +10,7 @@ import {
 } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 
-const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
-const context = { plan: "pro", platformHost: PLATFORM } as const;
+const context = { plan: "pro" } as const;
 
 describe("a domains file", () => {
   test("a domains file has the mapping under 'domains'", () => {
@@ -53,13 +52,6 @@ domains:
         "domains.redirects[1].from": "This contains a port. Write only the hostname.",
         "domains.redirects[1].to":
           "A name with a single label is not public. Write the full name, such as orders.example.com.",
-      },
-    ],
-    [
-      "with the platform's own host",
-      `domains: { primary: ${PLATFORM} }`,
-      {
-        "domains.primary": `${PLATFORM} is the platform's own host, which always serves. Write a host of your own.`,
       },
     ],
   ])("a domains file %s is rejected with the path in the file", (_, yaml, expected) => {

@@ -3,8 +3,7 @@ import { parse as parseYaml } from "yaml";
 import { parseDomains } from "../../lib/domains/parse.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 
-const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
-const context = { plan: "pro", platformHost: PLATFORM } as const;
+const context = { plan: "pro" } as const;
 
 /** Parses the lines below `domains:` of a domains file. */
 function parse(yaml: string) {
@@ -102,11 +101,6 @@ describe("a valid mapping", () => {
       "can have many redirects",
       `${P}\nredirects: [{ from: a.example.com, to: orders.example.com }, { from: b.example.org, to: orders.example.com }]`,
       mapping({ redirects: [redirect("a.example.com"), redirect("b.example.org")] }),
-    ],
-    [
-      "can name a sibling of the platform's own host",
-      "primary: other.execute-api.eu-west-1.example.net",
-      mapping({ primary: "other.execute-api.eu-west-1.example.net" }),
     ],
   ])("a valid mapping %s", (_, yaml, expected) => {
     expect(parse(yaml)).toEqual({ ok: true, domains: expected });

@@ -62,6 +62,11 @@ function parseWebUrl(text: string): URL | undefined {
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
+/** Reads each value of an option that can be repeated. */
+export function each<T>(read: (text: string) => T): (text: string, previous?: readonly T[]) => readonly T[] {
+  return (text, previous = []) => [...previous, read(text)];
+}
+
 /** Rejects the argument that is being read. `hint` states the accepted format. */
 export function invalid(hint: string): never {
   throw new InvalidArgumentError(hint);

@@ -20,8 +20,8 @@ export interface CommandContext {
   readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
-  /** Resolves after a time, in milliseconds. */
-  wait(ms: number): Promise<unknown>;
+  /** Resolves after a time, in milliseconds. Rejects when the signal is aborted. */
+  wait(ms: number, value?: undefined, options?: { readonly signal: AbortSignal }): Promise<unknown>;
   /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
   /** Prints an error, with `--json` as one line of JSON, and sets the exit status. @default EXIT.failed */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
-import { InvalidInputError, type Issue, invalidInput, toIssues } from "../core/errors.ts";
+import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { stackStatusSchema } from "../domains/verification/report.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
@@ -15,42 +15,25 @@ export interface StackDomains {
   readonly knownZones: readonly string[];
 }
 
-const INVALID_OUTPUT = "This is not the output of a host: it has no 'role' and 'record'.";
-const INVALID_NAME = "This is not the name of a record or a zone.";
-
-const platformHost = z.string({ error: "This is not a platform host." }).transform((text, context) => {
+const hostname = z.string().transform((text, context) => {
   const parsed = parseHostname(text);
   if (parsed.ok) return parsed.hostname;
   context.issues.push({ code: "custom", message: parsed.message, input: text });
   return z.NEVER;
 });
 
-const INVALID_STATUS = "This is not the status of a host.";
+const hostOutput = z.object({
+  // Every part is optional: the components of a program of your own may output less.
+  ...stackStatusSchema.partial().shape,
+  role: z.enum(["primary", "alias", "redirect"]),
+  record: z.object({ name: z.string(), zone: z.string().optional(), value: hostname.optional() }),
+  validationRecord: z.object({ zone: z.string(), name: z.string(), value: z.string() }).partial().optional(),
+});
 
-/** Every part is optional: the components of a program of your own may output less. */
-const status = z.object(stackStatusSchema.shape, { error: INVALID_STATUS }).partial();
-
-const hostOutput = z.object(
-  {
-    ...status.shape,
-    role: z.enum(["primary", "alias", "redirect"], { error: INVALID_OUTPUT }),
-    record: z.object(
-      {
-        name: z.string({ error: INVALID_NAME }),
-        zone: z.string({ error: INVALID_NAME }).optional(),
-        value: platformHost.optional(),
-      },
-      { error: INVALID_OUTPUT },
-    ),
-    validationRecord: z
-      .object({ zone: z.string(), name: z.string(), value: z.string() }, { error: INVALID_NAME })
-      .partial()
-      .optional(),
-  },
-  { error: INVALID_OUTPUT },
-);
-
-const domainsOutput = z.record(z.string(), hostOutput, { error: "This is not a mapping of hosts." });
+const domainsOutput = z.record(hostname, hostOutput, {
+  // Says what is wrong with the name of a host.
+  error: (issue) => (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined),
+});
 
 /**
  * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The
@@ -67,27 +50,28 @@ export async function readStackDomains(
     const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => []));
     throw new InvalidInputError([{ path: "--stack", message: HINT }, ...issues]);
   }
-  const issues: Issue[] = [];
-  const byHost = Object.entries(parsed.data).flatMap(([name, output], index, all) => {
-    const host = parseHostname(name);
-    if (!host.ok) issues.push({ path: "--stack", message: `${name}: ${host.message}` });
-    else if (all.slice(0, index).some(([earlier]) => normalizeName(earlier) === host.hostname)) {
-      issues.push({ path: "--stack", message: `${name} is listed twice.` });
-    }
-    return host.ok ? [{ ...output, host: host.hostname }] : [];
-  });
-  if (issues.length > 0) throw new InvalidInputError(issues);
+  const outputsOf = Object.entries(parsed.data);
   return {
-    hosts: byHost.map(({ host, role, record: { value }, validationRecord, ...output }) => {
-      // The status of the host, if the outputs have the reason for its state.
-      const stack = stackStatusSchema.strip().safeParse(output).data;
-      return {
-        ...{ host, role, validationRecord: validationOf(validationRecord) },
-        ...(value === undefined ? {} : { target: value }),
-        ...(stack === undefined ? {} : { stack }),
-      };
-    }),
-    knownZones: byHost.flatMap(({ host, record }) => zoneOf(host, record)),
+    hosts: outputsOf.map(
+      ([
+        host,
+        {
+          role,
+          record: { value },
+          validationRecord,
+          ...output
+        },
+      ]) => {
+        // The status of the host, if the outputs have the reason for its state.
+        const stack = stackStatusSchema.strip().safeParse(output).data;
+        return {
+          ...{ host, role, validationRecord: validationOf(validationRecord) },
+          ...(value === undefined ? {} : { target: value }),
+          ...(stack === undefined ? {} : { stack }),
+        };
+      },
+    ),
+    knownZones: outputsOf.flatMap(([host, { record }]) => zoneOf(host, record)),
   };
 }
 

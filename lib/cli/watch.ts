@@ -1,28 +1,14 @@
 /** The watch over the hosts of `domains watch`: how it goes on, what has changed, and how that is printed. */
-import { setTimeout as wait } from "node:timers/promises";
-import * as z from "zod";
+import { once } from "node:events";
 import { escapeControls, formatDuration, formatTimestamp } from "../core/text.ts";
-import type { Clock, Instant } from "../core/time.ts";
-import {
-  ATTENTION_REASONS,
-  addDomain,
-  CERTIFICATE_TIMEOUT_MS,
-  DOMAIN_STATES,
-  type DomainState,
-  type TrackedDomain,
-} from "../domains/lifecycle.ts";
+import type { Instant } from "../core/time.ts";
+import { addDomain, CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../domains/lifecycle.ts";
 import type { HostRole } from "../domains/mapping.ts";
 import { advanceDomain, type HostObservation, observeHosts } from "../domains/observation.ts";
 import { describeProgress, type ProgressStep } from "../domains/progress.ts";
-import {
-  adviceFor,
-  type Deployment,
-  PROPAGATION,
-  REQUEST_CERTIFICATE,
-} from "../domains/verification/advice.ts";
+import { adviceFor, type Deployment } from "../domains/verification/advice.ts";
 import { REASONS } from "../domains/verification/reasons.ts";
 import { withoutImplied } from "../domains/verification/report.ts";
-import type { HostReport } from "../domains/verification/verify.ts";
 import type { VerificationTools } from "./commands/domains.ts";
 import type { CommandContext } from "./context.ts";
 import type { StackDomains } from "./stack-outputs.ts";
@@ -31,67 +17,41 @@ const INTERVAL_MS = 30_000;
 
 /** `domains watch`: follows every host until it is live or needs attention, and prints each change. */
 export async function watchHosts(
-  { clock, flags, terminal, waitForStop }: CommandContext,
+  { clock, flags, terminal, wait, waitForStop }: CommandContext,
   { hosts, knownZones }: StackDomains,
   verification: VerificationTools,
-): Promise<WatchEnd> {
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<"stopped">();
-  const stopping = new AbortController();
-  void stopped.then(() => stopping.abort());
-  void waitForStop().then(() => stop("stopped"));
-  const end = await runWatch({
-    clock,
-    deployment: verification.deployment,
-    async show({ changes }) {
-      const at = clock();
-      for (const change of changes) {
-        const line = flags.json ? JSON.stringify(toWatchChange(change, at)) : formatChange(change, at);
-        // Nobody reads any more, such as after `| head -1`.
-        if (!(await terminal.print(`${line}\n`))) return stop("stopped");
-      }
-    },
-    stopped,
-    sleep: () => wait(INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {}),
-    observe: () => observeHosts(hosts, { ...verification, knownZones }),
-  });
-  if (end === "stopped") terminal.log("Stopped before every host was live.");
-  return end;
-}
-
-interface WatchEffects {
-  readonly clock: Clock;
-  /** @default "stack" */
-  readonly deployment?: Deployment;
-  observe(): Promise<readonly HostObservation[]>;
-  show(step: WatchStep): Promise<void>;
-  sleep(): Promise<unknown>;
-  /** Resolves when the watch has to stop, also during an observation. */
-  readonly stopped: Promise<"stopped">;
-}
-
-export type WatchEnd = "live" | "needs_attention" | "stopped";
-
-/** Observes hosts until each is live or needs attention, or until it has to stop. */
-export async function runWatch(effects: WatchEffects): Promise<WatchEnd> {
-  let hosts: readonly WatchedHost[] = [];
-  for (;;) {
-    const observed = await Promise.race([effects.observe(), effects.stopped]);
-    if (observed === "stopped") return observed;
-    const step = advanceWatch(hosts, observed, effects.clock(), effects.deployment);
-    hosts = step.hosts;
-    await effects.show(step);
-    if (step.settled)
-      return hosts.every(({ domain }) => domain.state === "live") ? "live" : "needs_attention";
-    if ((await Promise.race([effects.sleep(), effects.stopped])) === "stopped") return "stopped";
+): Promise<WatchEnd | "stopped"> {
+  const stop = new AbortController();
+  const stopped = once(stop.signal, "abort").then(() => undefined);
+  void waitForStop().then(() => stop.abort());
+  let watched: readonly WatchedHost[] = [];
+  while (!stop.signal.aborted) {
+    const observed = await Promise.race([observeHosts(hosts, { ...verification, knownZones }), stopped]);
+    if (observed === undefined) break;
+    const at = clock();
+    const step = advanceWatch(watched, observed, at, verification.deployment);
+    watched = step.hosts;
+    for (const change of step.changes) {
+      const line = flags.json ? JSON.stringify(toWatchChange(change, at)) : formatChange(change, at);
+      // Nobody reads any more, such as after `| head -1`.
+      if (!(await terminal.print(`${line}\n`))) stop.abort();
+    }
+    if (step.end !== undefined) return step.end;
+    await wait(INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
   }
+  terminal.log("Stopped before every host was live.");
+  return "stopped";
 }
+
+/** How a watch ends: every host is live, or one needs attention. */
+export type WatchEnd = "live" | "needs_attention";
 
 export interface WatchStep {
   readonly hosts: readonly WatchedHost[];
   /** The hosts with news, once for each status that they passed through. */
   readonly changes: readonly WatchedHost[];
-  /** True if every host is live or needs attention. */
-  readonly settled: boolean;
+  /** Set once every host is live or needs attention. */
+  readonly end: WatchEnd | undefined;
 }
 
 export interface WatchedHost {
@@ -122,8 +82,10 @@ export function advanceWatch(
     if (last !== undefined) hosts.push(last);
     if (described.length > 1 || before?.news !== last?.news) changes.push(...described);
   }
-  const settled = hosts.every(({ domain }) => domain.state === "live" || domain.state === "needs_attention");
-  return { hosts, changes, settled };
+  const states = hosts.map(({ domain }) => domain.state);
+  const isSettled = states.every((state) => state === "live" || state === "needs_attention");
+  const end = states.includes("needs_attention") ? "needs_attention" : "live";
+  return { hosts, changes, end: isSettled ? end : undefined };
 }
 
 /**
@@ -146,6 +108,7 @@ function describeHost(
   deployment: Deployment,
 ): WatchedHost {
   const { verification: report } = observation;
+  const fixes = withoutImplied(report.reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
   const news = [
     domain.state,
     domain.attention,
@@ -156,53 +119,9 @@ function describeHost(
     role: report.role,
     domain,
     steps: describeProgress(domain, observation),
-    todo: todoFor(domain, report, deployment),
+    todo: domain.state === "live" ? fixes : [...fixes, ...adviceFor(domain, deployment)],
     news: news.join("\n"),
   };
-}
-
-/** The record to fix while it is wrong, the three checks if no certificate is issued, otherwise the advice. */
-function todoFor(domain: TrackedDomain, report: HostReport, deployment: Deployment): readonly string[] {
-  const { state, attention } = domain;
-  const { reasons } = report;
-  const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
-  if (state === "live") {
-    const isRenewable = reasons.every(
-      ({ code }) => REASONS[code].aspect === "dns" || code === "caa_unanswered",
-    );
-    if (!isRenewable) return [`The certificate cannot be renewed. ${fixes.join(" ")}`];
-    return report.dns === "disagreement" ? fixes : [];
-  }
-  if (state === "pending_dns") return [...fixes, PROPAGATION];
-  if (state !== "needs_attention") return fixes.length === 0 ? adviceFor(domain, deployment) : fixes;
-  if (attention === "certificate_overdue" || attention === "certificate_failed") {
-    return certificateChecks(domain, report, deployment);
-  }
-  return [...fixes, ...adviceFor(domain, deployment)];
-}
-
-function certificateChecks(
-  domain: TrackedDomain,
-  report: HostReport,
-  deployment: Deployment,
-): readonly string[] {
-  const { host, dns, certificate, reasons } = report;
-  const fixesOf = (aspect: "dns" | "certificate") =>
-    reasons.filter(({ code }) => REASONS[code].aspect === aspect).map(({ fix }) => ` ${fix}`);
-  const verifies = { ok: "Yes.", unknown: "Unknown, because the DNS lookup failed." };
-  const forbids = { allowed: "No.", forbidden: "Yes.", unknown: "Unknown, because the DNS lookup failed." };
-  return [
-    adviceFor(domain)[0] ?? "",
-    `1. Does ${host} still verify? ${dns === "ok" || dns === "unknown" ? verifies[dns] : "No."}${fixesOf("dns").join("")}`,
-    `2. Do CAA records forbid the certificate authority? ${forbids[certificate]}${fixesOf("certificate").join("")}`,
-    `3. ${describeRequest(host, deployment)} Then run 'store-orders domains watch' again.`,
-  ];
-}
-
-function describeRequest(host: string, deployment: Deployment): string {
-  return deployment === "machine"
-    ? REQUEST_CERTIFICATE.machine
-    : `Request a new certificate: increase the number of ${host} under store-orders:reverify in the stack configuration and deploy.`;
 }
 
 /** Describes the time since the host was verified and, while its certificate is pending, the time that is left. */
@@ -222,24 +141,8 @@ export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Ins
   return escapeControls(what.filter(Boolean).join("  "));
 }
 
-const timestamp = z.iso.datetime();
-
-/** The schema of one line of `domains watch --json` (zod). */
-export const watchChangeSchema = z.strictObject({
-  at: timestamp.describe("When it was observed."),
-  host: z.string().describe("In lower case, punycode, without a trailing dot."),
-  role: z.enum(["primary", "alias", "redirect"]),
-  state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
-  attention: z.enum(ATTENTION_REASONS).exactOptional().describe("Present only in the state needs_attention."),
-  since: timestamp.describe("When the host entered the state."),
-  verifiedAt: timestamp.exactOptional().describe("When DNS was verified for the certificate."),
-  todo: z.array(z.string()).describe("What to do now, one step per entry."),
-});
-
-export function toWatchChange(
-  { host, role, domain, todo }: WatchedHost,
-  at: Instant,
-): z.output<typeof watchChangeSchema> {
+/** One line of `domains watch --json`. */
+function toWatchChange({ host, role, domain, todo }: WatchedHost, at: Instant): object {
   const { state, attention, since, verifiedAt } = domain;
   return {
     at: formatTimestamp(at),
@@ -249,6 +152,6 @@ export function toWatchChange(
     ...(attention === undefined ? {} : { attention }),
     since: formatTimestamp(since),
     ...(verifiedAt === undefined ? {} : { verifiedAt: formatTimestamp(verifiedAt) }),
-    todo: [...todo],
+    todo,
   };
 }

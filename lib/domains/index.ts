@@ -87,8 +87,6 @@ export { findZone, type ZoneHints } from "./verification/find-zone.ts";
 export { type AspectState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
 export {
   formatReport,
-  hostReportsJsonSchema,
-  hostReportsSchema,
   type StackStatus,
 } from "./verification/report.ts";
 export {

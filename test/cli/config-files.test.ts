@@ -32,13 +32,13 @@ describe("the outputs of a stack", () => {
   const host = (record: unknown, role: unknown = "primary") => ({ "a.example.com": { role, record } });
 
   test.each<[string, unknown, string]>([
-    ["another role", host({ name: "a" }, "boss"), "a.example.com.role: This is not the output of a host"],
-    ["a secret record", host("[secret]"), "a.example.com.record: This is not the output of a host"],
-    ["a number as name", host({ name: 5 }), "a.example.com.record.name: This is not the name of a record"],
+    ["another role", host({ name: "a" }, "boss"), "a.example.com.role: Invalid option: expected one of"],
+    ["a secret record", host("[secret]"), "a.example.com.record: Invalid input: expected object"],
+    ["a number as name", host({ name: 5 }), "a.example.com.record.name: Invalid input: expected string"],
     [
       "a number as target",
       host({ name: "a", value: 7 }),
-      "a.example.com.record.value: This is not a platform host.",
+      "a.example.com.record.value: Invalid input: expected string",
     ],
     [
       "a URL as target",
@@ -57,12 +57,13 @@ describe("the outputs of a stack", () => {
     expect(others).toEqual([expect.stringContaining(expected)]);
   });
 
-  test("stack outputs with invalid or repeated hosts are rejected, naming all of them", async () => {
+  test("stack outputs with invalid hosts are rejected, naming all of them", async () => {
     const output = { role: "primary", record: { name: "a" } };
-    const content = { "a.example.com": output, "A.example.com.": output, "no host": output };
+    const content = { "a.example.com": output, "no host": output, "a:1": output };
     expect(await issuesOf(() => read(content))).toEqual([
-      "--stack: A.example.com. is listed twice.",
-      "--stack: no host: A hostname cannot contain spaces. Remove them.",
+      HINT,
+      "no host: A hostname cannot contain spaces. Remove them.",
+      expect.stringMatching(/^a:1: .*port/),
     ]);
   });
 
@@ -82,7 +83,7 @@ describe("targets", () => {
     ["", '--target: "": The hostname is empty.'],
     ["a.example.com", "--target: a.example.com is one of the domains. Give the platform host"],
     ["a.example.com=A.example.com.", "--target: a.example.com is one of the domains. Give the platform host"],
-    ["a.example.com=", '--target: "": The hostname is empty.'],
+    ["a.example.com=", "--target: a.example.com=: Write HOST=VALUE"],
   ])("%j is rejected", async (target, expected) => {
     expect(await issuesOf(() => assignTargets(hosts, [target]))).toEqual([expect.stringContaining(expected)]);
   });

@@ -90,7 +90,6 @@ test("help shows defaults and choices in one style, beside the variable that set
   expect(serve).toContain("(PORT; default: 8787)");
   expect(serve).toContain("(STORE_ORDERS_PLAN; default: free; choices: free, pro, business, enterprise)");
   expect(serve).toContain("(choices: silent, error, warn, info; default: info)");
-  expect(await help("domains", "schema")).toContain("(choices: file, check, watch; default: file)");
   const texts = await Promise.all(levels.map((level) => help(...level.split(" ").filter(Boolean))));
   for (const text of texts)
     expect(text).not.toMatch(/default [^a-z]|\) \((?!required)|choices: "|default: "/);

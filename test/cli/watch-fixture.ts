@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { formatChange, runWatch, type WatchEnd } from "../../lib/cli/watch.ts";
+import { advanceWatch, formatChange, type WatchEnd, type WatchedHost } from "../../lib/cli/watch.ts";
 import { observeHosts, type WatchState } from "../../lib/domains/observation.ts";
 import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
@@ -47,7 +47,8 @@ interface Moment {
 }
 
 interface Watched {
-  readonly end: WatchEnd;
+  /** Undefined if the moments ended before. */
+  readonly end: WatchEnd | undefined;
   /** The state, with the host, after every observation. */
   readonly states: readonly (readonly string[])[];
   readonly lines: readonly string[];
@@ -56,40 +57,28 @@ interface Watched {
 
 /** Watches hosts with the real resolver and probe, while the world changes at each observation; nothing sleeps. */
 export async function watchThrough(
-  [first, ...later]: readonly Moment[],
+  moments: readonly Moment[],
   { hosts = HOSTS }: { readonly hosts?: readonly HostToVerify[] } = {},
 ): Promise<Watched> {
   const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
   const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
   const states: string[][] = [];
   const lines: string[] = [];
-  let last: WatchState = new Map();
-  let now = NOON;
-  const enter = ({ at, records, failures, issued = [] }: Moment) => {
-    now = NOON + at * MINUTE;
+  let watched: readonly WatchedHost[] = [];
+  let end: WatchEnd | undefined;
+  for (const { at, records, failures, issued = [] } of moments) {
+    const now = NOON + at * MINUTE;
     dns.update([PLATFORM, ...records].join("\n"), failures);
     tls.certificates.clear();
     tls.certificates.set("*", authority.issue(["*.platform.example"]));
     for (const host of issued) tls.certificates.set(host, authority.issue([host]));
-  };
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<"stopped">();
-
-  if (first !== undefined) enter(first);
-  const end = await runWatch({
-    clock: () => now,
-    observe: () => observeHosts(hosts, { resolver, probe }),
-    async show({ hosts: watched, changes }) {
-      states.push(watched.map(({ host, domain }) => `${host} ${domain.state}`));
-      lines.push(...changes.map((change) => formatChange(change, now)));
-      last = new Map(watched.map(({ host, domain }) => [host, domain]));
-    },
-    async sleep() {
-      const next = later.shift();
-      if (next === undefined) stop("stopped");
-      else enter(next);
-    },
-    stopped,
-  });
+    const step = advanceWatch(watched, await observeHosts(hosts, { resolver, probe }), now);
+    ({ hosts: watched, end } = step);
+    states.push(watched.map(({ host, domain }) => `${host} ${domain.state}`));
+    lines.push(...step.changes.map((change) => formatChange(change, now)));
+    if (end !== undefined) break;
+  }
+  const last: WatchState = new Map(watched.map(({ host, domain }) => [host, domain]));
   return { end, states, lines, last };
 }
 

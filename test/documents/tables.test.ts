@@ -5,7 +5,7 @@ import * as z from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
 import { REASONS } from "../../lib/domains/verification/reasons.ts";
-import { hostReportsSchema } from "../../lib/domains/verification/report.ts";
+import type { HostReport } from "../../lib/domains/verification/verify.ts";
 import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
@@ -68,9 +68,12 @@ describe("custom domains", () => {
 
   test("every property of a report is listed", () => {
     const { rows } = table("lib/domains/README.md", "property", "content");
-    expect(rows.flatMap(([names = ""]) => names.split(", "))).toEqual(
-      Object.keys(hostReportsSchema.element.shape),
-    );
+    // The type checker says if one is missing.
+    const properties = {
+      ...{ host: true, role: true, state: true, attention: true, dns: true, certificate: true, found: true },
+      ...{ reasons: true, notes: true, record: true, advice: true, stack: true },
+    } satisfies Record<keyof HostReport, true>;
+    expect(rows.flatMap(([names = ""]) => names.split(", "))).toEqual(Object.keys(properties));
   });
 });
 

@@ -3,7 +3,6 @@ import { PLAN_PROBLEM } from "../../console/domains/domains-file.ts";
 import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { parseHostname } from "../../domains/hostname.ts";
 import { hasDomains } from "../../domains/parse.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, withStore } from "../context.ts";
@@ -19,7 +18,13 @@ import {
 } from "../settings.ts";
 import { readStackDomains } from "../stack-outputs.ts";
 import type { Terminal } from "../terminal.ts";
-import { addVerificationOptions, createVerification, readZones, type VerificationFlags } from "./domains.ts";
+import {
+  addVerificationOptions,
+  createVerification,
+  readTarget,
+  readZones,
+  type VerificationFlags,
+} from "./domains.ts";
 
 export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly domains?: string;
@@ -112,12 +117,6 @@ async function readSource(
   }
   const plan = readPlan(flags, env);
   return { kind: "file", path, plan, ...(target === undefined ? {} : { target: readTarget(target) }) };
-}
-
-function readTarget(text: string): string {
-  const parsed = parseHostname(text);
-  if (!parsed.ok) throw invalidInput("--target", `${text}: ${parsed.message}`);
-  return parsed.hostname;
 }
 
 function formatStart({ link, database }: { readonly link: string; readonly database: string }): string {

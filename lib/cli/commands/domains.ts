@@ -1,20 +1,14 @@
-import { Argument, type Command, Option } from "commander";
-import * as z from "zod";
+import { type Command, Option } from "commander";
 import { mapBounded } from "../../core/concurrency.ts";
-import { InvalidInputError, type Issue, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { InvalidInputError, invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import type { CertificateProbe } from "../../domains/observation.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
-import {
-  AUTHORITIES,
-  type AuthorityName,
-  type CertificateAuthority,
-  findAuthority,
-} from "../../domains/verification/caa.ts";
-import { formatReport, hostReportsJsonSchema } from "../../domains/verification/report.ts";
+import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
+import { formatReport } from "../../domains/verification/report.ts";
 import {
   type DnsResolver,
   memoizeResolver,
@@ -31,13 +25,14 @@ import {
 import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
+import { each, invalid } from "../arguments.ts";
 import { readDomainsFile } from "../config-files.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";
 import { printResults } from "../output.ts";
 import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
-import { watchChangeSchema, watchHosts } from "../watch.ts";
+import { watchHosts } from "../watch.ts";
 
 /** `domains`: the DNS records of custom domains, printed and verified. */
 export function defineDomains(group: Command, context: CommandContext): void {
@@ -94,12 +89,9 @@ export function defineDomains(group: Command, context: CommandContext): void {
 
   group
     .command("schema")
-    .description(
-      "Prints the JSON Schema of a domains file, for editors, or of what 'domains check' or 'domains watch' prints with --json.",
-    )
-    .addArgument(new Argument("[of]", "the thing to describe").choices(Object.keys(SCHEMAS)).default("file"))
-    .action(async (of: keyof typeof SCHEMAS) => {
-      await terminal.print(`${JSON.stringify(SCHEMAS[of](), null, 2)}\n`);
+    .description("Prints the JSON Schema of a domains file, for editors.")
+    .action(async () => {
+      await terminal.print(`${JSON.stringify(domainsFileJsonSchema(), null, 2)}\n`);
     });
 }
 
@@ -114,7 +106,7 @@ function addCheckOptions(command: Command): Command {
 
 export interface VerificationFlags {
   readonly resolver?: string;
-  readonly authority?: readonly string[];
+  readonly authority?: readonly CertificateAuthority[];
   readonly zone?: readonly string[];
   /** The port of the TLS connections, for tests. */
   readonly tlsPort?: number;
@@ -127,7 +119,7 @@ export function addVerificationOptions(command: Command): Command {
     .option(
       "--authority <name>",
       `a certificate authority that may be asked: ${Object.keys(AUTHORITIES).join(", ")} or any issuer domain (repeatable; default: amazon for a stack, letsencrypt for one machine)`,
-      collect,
+      each(readAuthority),
     );
 }
 
@@ -139,14 +131,13 @@ export interface VerificationTools {
 }
 
 export function createVerification(
-  { resolver: server, authority: names, tlsPort }: VerificationFlags,
+  { resolver: server, authority, tlsPort }: VerificationFlags,
   deployment: Deployment,
   options: DnsResolverOptions = {},
 ): VerificationTools {
   const resolver = createResolver(server, options);
   const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
-  const [first = DEFAULT_AUTHORITY[deployment], ...others] = names ?? [];
-  return { resolver, authorities: [readAuthority(first), ...others.map(readAuthority)], probe, deployment };
+  return { resolver, authorities: authority ?? [DEFAULT_AUTHORITY[deployment]], probe, deployment };
 }
 
 /** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
@@ -159,9 +150,9 @@ function printTo({ log }: CommandContext["terminal"]): AnswerListener {
   };
 }
 
-const DEFAULT_AUTHORITY: Readonly<Record<Deployment, AuthorityName>> = {
-  stack: "amazon",
-  machine: "letsencrypt",
+const DEFAULT_AUTHORITY: Readonly<Record<Deployment, CertificateAuthority>> = {
+  stack: AUTHORITIES.amazon,
+  machine: AUTHORITIES.letsencrypt,
 };
 
 function createResolver(server: string | undefined, limits: DnsResolverOptions = {}): DnsResolver {
@@ -174,12 +165,10 @@ function createResolver(server: string | undefined, limits: DnsResolverOptions =
 }
 
 function readAuthority(name: string): CertificateAuthority {
-  const authority = findAuthority(name);
-  if (authority !== undefined) return authority;
   const names = Object.keys(AUTHORITIES).join(", ");
-  throw invalidInput(
-    "--authority",
-    `The authority ${JSON.stringify(name)} is not known. Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`,
+  return (
+    findAuthority(name) ??
+    invalid(`Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`)
   );
 }
 
@@ -222,110 +211,87 @@ interface TargetedHost extends HostToVerify {
   readonly target: string;
 }
 
-/** Assigns zones to hosts from the values of `--zone`. Throws an `InvalidInputError` with every one that is invalid. */
+/** Assigns zones to hosts from the values of `--zone`. */
 function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
-  const zones = readZones(values, (host) => hosts.some((configured) => configured.host === host));
+  const zones = readZones(values, (name) => hosts.some(({ host }) => host === name));
   return hosts.map((host) => {
     const zone = zones.get(host.host);
     return zone === undefined ? host : { ...host, zone };
   });
 }
 
-/**
- * Reads the values of `--zone`: the zone of each host. Throws an `InvalidInputError` with every one that is invalid, or
- * whose host is not one of the domains.
- */
+/** Reads the values of `--zone`: the zone of each host. */
 export function readZones(
   values: readonly string[] = [],
   isDomain: (host: string) => boolean = () => true,
 ): ReadonlyMap<string, string> {
-  const issues: Issue[] = [];
-  const report = (message: string) => void issues.push({ path: "--zone", message });
-  const zones = new Map<string, string>();
-  for (const value of values) {
-    const [host, zone, ...rest] = value.split("=").map(normalizeName);
-    if (host === undefined || zone === undefined || rest.length > 0) {
-      report(`${value} has no host. Write HOST=ZONE, such as www.eu.example.com=eu.example.com.`);
-    } else if (!isDomain(host)) {
-      report(`${host} is not one of the domains. Remove it, or add it to the file.`);
-    } else if (!isWithin(host, zone)) {
-      report(`${host} is not in the zone ${zone}: a zone contains the names that end with its own.`);
-    } else if (zones.has(host)) {
-      report(`${host} has two zones. Remove one of them.`);
-    } else {
-      zones.set(host, zone);
-    }
+  const zones = readPairs("--zone", values, isDomain);
+  for (const [host, zone] of zones) {
+    if (!isWithin(host, zone))
+      throw invalidInput(
+        "--zone",
+        `${host} is not in the zone ${zone}: a zone contains the names that end with its own.`,
+      );
   }
-  if (issues.length > 0) throw new InvalidInputError(issues);
   return zones;
 }
 
-/**
- * Assigns targets to hosts from the values of `--target`: `VALUE` for every host, or `HOST=VALUE` for one. Throws an
- * `InvalidInputError` with every value that is invalid and every host that has no target.
- */
+/** Assigns targets to hosts from the values of `--target`: `VALUE` for every host, or `HOST=VALUE` for one. */
 export function assignTargets(
   hosts: readonly ConfiguredHost[],
   values: readonly string[],
 ): readonly TargetedHost[] {
-  const issues: Issue[] = [];
-  const report = (message: string) => void issues.push({ path: "--target", message });
-  const parse = (text: string): string | undefined => {
-    const parsed = parseHostname(text);
-    if (parsed.ok) return parsed.hostname;
-    report(`${text === "" ? '""' : text}: ${parsed.message}`);
-    return undefined;
-  };
-  const parseTarget = (text: string): string | undefined => {
-    const target = parse(text);
-    if (hosts.some(({ host }) => host === target)) {
-      report(`${target} is one of the domains. Give the platform host that its record points to.`);
-    }
-    return target;
-  };
+  const isDomain = (name: string) => hosts.some(({ host }) => host === name);
+  const pairs = values.filter((value) => value.includes("="));
+  const [common, ...others] = values.filter((value) => !pairs.includes(value));
+  if (others.length > 0)
+    throw invalidInput("--target", "Give one target for all hosts, and others as HOST=VALUE.");
+  const targets = readPairs("--target", pairs, isDomain);
+  return hosts.map((host) => {
+    const text = targets.get(host.host) ?? common;
+    if (text === undefined)
+      throw invalidInput("--target", `${host.host} has no target. Add --target ${host.host}=VALUE.`);
+    const target = readTarget(text);
+    if (isDomain(target))
+      throw invalidInput(
+        "--target",
+        `${target} is one of the domains. Give the platform host that its record points to.`,
+      );
+    return { ...host, target };
+  });
+}
 
-  let common: string | undefined;
-  const byHost = new Map<string, string | undefined>();
-  for (const value of values) {
-    const separator = value.indexOf("=");
-    const target = parseTarget(value.slice(separator + 1));
-    if (separator < 0) {
-      if (common !== undefined) report("Give one target for all hosts, and others as HOST=VALUE.");
-      common = target;
-      continue;
-    }
-    const host = parse(value.slice(0, separator));
-    if (host === undefined) continue;
-    if (byHost.has(host)) report(`${host} has two targets. Remove one of them.`);
-    if (!hosts.some((configured) => configured.host === host)) {
-      report(`${host} is not one of the domains. Remove it, or add it to the file.`);
-    }
-    byHost.set(host, target);
+export function readTarget(text: string): string {
+  const parsed = parseHostname(text);
+  if (!parsed.ok) throw invalidInput("--target", `${text || '""'}: ${parsed.message}`);
+  return parsed.hostname;
+}
+
+/** Reads the values `HOST=VALUE` of an option. */
+function readPairs(
+  option: string,
+  values: readonly string[],
+  isDomain: (host: string) => boolean,
+): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  for (const text of values) {
+    const [host = "", value, ...rest] = text.split("=").map(normalizeName);
+    if (!value || rest.length > 0 || !isDomain(host) || pairs.has(host))
+      throw invalidInput(
+        option,
+        `${text}: Write HOST=VALUE, with one of the domains, and each of them once.`,
+      );
+    pairs.set(host, value);
   }
-  if (issues.length === 0) {
-    for (const { host } of hosts) {
-      if (common === undefined && !byHost.has(host))
-        report(`${host} has no target. Add --target ${host}=VALUE.`);
-    }
-  }
-  if (issues.length > 0) throw new InvalidInputError(issues);
-  return hosts.map((host) => ({ ...host, target: byHost.get(host.host) ?? common ?? "" }));
+  return pairs;
 }
 
 const COLUMNS = ["host", "role", "zone", "type", "name", "value", "ttl", "alternatives"];
 
-const SCHEMAS = {
-  file: domainsFileJsonSchema,
-  check: hostReportsJsonSchema,
-  watch: () => z.toJSONSchema(watchChangeSchema),
-} as const;
-
-const collect = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
-
 const TARGET = [
   "--target <target>",
   "the platform host that the records point to, or HOST=VALUE for one host (repeatable)",
-  collect,
+  each(String),
 ] as const;
 
 const RESOLVER = [
@@ -336,7 +302,7 @@ const RESOLVER = [
 const ZONE = [
   "--zone <host=zone>",
   "the zone of a host, if DNS does not say the right one (repeatable)",
-  collect,
+  each(String),
 ] as const;
 
 const HELP = `

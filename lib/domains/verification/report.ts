@@ -1,7 +1,6 @@
 import * as z from "zod";
 import { escapeControls } from "../../core/text.ts";
 import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../lifecycle.ts";
-import { RECORD_TTL_SECONDS } from "../records.ts";
 import { PROPAGATION } from "./advice.ts";
 import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
 import type { HostReport } from "./verify.ts";
@@ -20,64 +19,6 @@ export const stackStatusSchema = z.strictObject({
 
 /** The status of a host in the last update of its stack. DNS and the certificate may have changed since. */
 export type StackStatus = z.output<typeof stackStatusSchema>;
-
-const recordSchema = z.strictObject({
-  host: z.string(),
-  role: z.enum(["primary", "alias", "redirect"]),
-  zone: z.string(),
-  zoneSource: z
-    .enum(["given", "dns", "public_suffix_list"])
-    .describe("How the zone is known. The public suffix list guesses it."),
-  type: z.enum(["CNAME", "ALIAS", "ANAME"]),
-  name: z.string().describe("The label or labels below the zone, @ at the apex."),
-  value: z.string(),
-  ttl: z.literal(RECORD_TTL_SECONDS),
-  alternatives: z.array(z.string()).describe("Record types to use if the provider has no ALIAS."),
-});
-
-const reasonSchema = z.strictObject({
-  code: z.enum(Object.keys(REASONS) as [ReasonCode, ...ReasonCode[]]),
-  host: z.string(),
-  name: z.string().describe("The name whose records are the problem."),
-  found: z.string(),
-  expected: z.string(),
-  fix: z.string(),
-});
-
-const reportSchema = z.strictObject({
-  host: z.string().describe("In lower case, punycode, without a trailing dot."),
-  role: recordSchema.shape.role,
-  state: z
-    .enum(["verified", "pending_dns", "needs_attention", "unknown"])
-    .describe("A state of the lifecycle, or unknown if a lookup failed, which changes no state."),
-  attention: z
-    .enum(["certificate_forbidden"])
-    .exactOptional()
-    .describe("Present only in the state needs_attention."),
-  dns: z.enum(["ok", ...statesOf("dns")]),
-  certificate: z.enum(["allowed", ...statesOf("certificate")]),
-  found: z.string().exactOptional().describe("What is set at the DNS provider, if it points to the target."),
-  reasons: z.array(reasonSchema),
-  notes: z.array(z.string()).describe("Facts that change no state, such as a limit in a CAA record."),
-  record: recordSchema.exactOptional().describe("The record to set. Missing if the host has no target yet."),
-  advice: z.array(z.string()).describe("What to do in this state, one step per entry."),
-  stack: stackStatusSchema
-    .exactOptional()
-    .describe("What the stack said about the host in its last update, if its outputs were given."),
-});
-
-/** The schema of the reports that `verifyHosts` returns and `domains check --json` prints (zod). */
-export const hostReportsSchema = z.array(reportSchema);
-
-/** Returns the JSON Schema (2020-12) of the reports that `domains check --json` prints. */
-export function hostReportsJsonSchema(): object {
-  return z.toJSONSchema(hostReportsSchema);
-}
-
-function statesOf<A extends "dns" | "certificate">(aspect: A) {
-  const states = Object.values(REASONS).flatMap((rule) => (rule.aspect === aspect ? [rule.state] : []));
-  return [...new Set(states)] as Extract<(typeof REASONS)[ReasonCode], { readonly aspect: A }>["state"][];
-}
 
 /** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
 export function formatReport(reports: readonly HostReport[]): string {

@@ -8,6 +8,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
+import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
@@ -129,7 +130,9 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const read = (flags: Partial<ConsoleDomainsFlags>, env = {}, input = "") =>
-  readConsoleDomains({ authority: ["amazon"], ...flags }, env, { input: Readable.from([input]) as never });
+  readConsoleDomains({ authority: [AUTHORITIES.amazon], ...flags }, env, {
+    input: Readable.from([input]) as never,
+  });
 
 describe("what the console's domains come from", () => {
   test("a file, with the plan of the project and the platform host in normal form", async () => {
@@ -170,8 +173,7 @@ describe("what the console's domains come from", () => {
     [{ stack: "-", target: "a.example.com" }, "Omit --domains and --target, or omit --stack."],
     [{ target: "a.example.com" }, "Give the domains file, too, with --domains."],
     [{ domains: "d.yaml", target: "https://a.example.com" }, "This is a URL."],
-    [{ domains: "d.yaml", authority: ["nobody"] }, "is not known"],
-    [{ domains: "d.yaml", zone: ["a.example.com"] }, "a.example.com has no host. Write HOST=ZONE"],
+    [{ domains: "d.yaml", zone: ["a.example.com"] }, "a.example.com: Write HOST=VALUE"],
     [{ domains: "d.yaml", resolver: "dns.example.com" }, "is not the address of a DNS server"],
     [{ stack: "-" }, "Pass what 'pulumi stack output domains --json' prints."],
   ])("%j stops the console at its start", async (flags, message) => {

@@ -121,7 +121,7 @@ describe("domains check --stack", () => {
 
   test.each([
     ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
-    ["another output", '"https://orders.example.com"', "This is not a mapping of hosts."],
+    ["another output", '"https://orders.example.com"', "Invalid input: expected record, received string."],
     [
       "an unknown status",
       '{"a.example.com":{"role":"alias","record":{"name":"a"},"state":"lively"}}',

@@ -4,7 +4,7 @@
  */
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Argument, Command, CommanderError, Help, type HelpConfiguration, type Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { systemClock } from "../core/time.ts";
 import type { CommandContext, DefineCommand, GlobalFlags } from "./context.ts";
 import {
@@ -157,7 +157,7 @@ function createProgram({ print, log }: Terminal, version: string, json: boolean)
     .option("--plans <file>", "add the plans of this file to the standard ones (STORE_ORDERS_PLANS)")
     .option("--json", "print the result as JSON, and errors as JSON on standard error")
     .addHelpText("after", HELP)
-    .configureHelp(HELP_FORMAT)
+    .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void print(text),
       writeErr: (text) => {
@@ -172,34 +172,11 @@ const HELP = `
 Examples:
   $ store-orders serve --demo
   $ store-orders accounts create acme --plan pro
-  $ store-orders keys issue --account acme
-  $ store-orders orders import orders.ndjson --rejects rejects.ndjson
 
 Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached,
 or the address not be listened on: try again later.
 Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default: test) sets the
 environment segment of new keys.`;
-
-const defaultHelp = new Help();
-
-/** Differences between the help of a command and that of Commander. */
-const HELP_FORMAT: HelpConfiguration = {
-  showGlobalOptions: true,
-  argumentDescription: (argument: Argument) => formatHint(defaultHelp.argumentDescription(argument)),
-  optionDescription(option: Option) {
-    const description = formatHint(defaultHelp.optionDescription(option));
-    return option.mandatory ? `${description} (required)` : description;
-  },
-};
-
-/** Writes choices and defaults as we do: without quotation marks, and in the same brackets as a variable. */
-function formatHint(description: string): string {
-  return description
-    .replace(/\((?:choices|default): [^()]*\)$/, (hint) =>
-      hint.replaceAll('"', "").replace(", default:", "; default:"),
-    )
-    .replace(") (", "; ");
-}
 
 function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = false }: CommandEntry): void {
   const unused: string[] = STORE_NAMES.filter((name) => !stores.includes(name)).map(

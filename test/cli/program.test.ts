@@ -75,26 +75,6 @@ test("--version prints the version of the package", async () => {
   expect(await cli.run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-test("help marks the options that a command requires", async () => {
-  const { stdout } = await cli.run(["accounts", "create", "--help"]);
-  expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-    /--plan <plan> the plan: free, pro, business, enterprise, or one of --plans \(required\)/,
-  );
-  expect(stdout.match(/\(required\)/g)).toHaveLength(1);
-});
-
-test("help shows defaults and choices in one style, beside the variable that sets them", async () => {
-  const help = async (...args: string[]) =>
-    (await cli.run([...args, "--help"])).stdout.replaceAll(/\s+/g, " ");
-  const serve = await help("serve");
-  expect(serve).toContain("(PORT; default: 8787)");
-  expect(serve).toContain("(STORE_ORDERS_PLAN; default: free; choices: free, pro, business, enterprise)");
-  expect(serve).toContain("(choices: silent, error, warn, info; default: info)");
-  const texts = await Promise.all(levels.map((level) => help(...level.split(" ").filter(Boolean))));
-  for (const text of texts)
-    expect(text).not.toMatch(/default [^a-z]|\) \((?!required)|choices: "|default: "/);
-});
-
 const SECRET = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";
 
 /** Arguments, and the expected error message. */

@@ -161,14 +161,8 @@ function describe({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: bool
 
 const HELP = `
 Examples:
-  $ store-orders accounts create acme --plan pro
   $ store-orders accounts create globex --plan enterprise --per-minute 6000 --per-day 2000000
-  $ store-orders accounts set-plan acme --plan business
-  $ store-orders accounts create initech --plan starter --plans plans.yaml
-  $ store-orders accounts list --usage
-  $ store-orders accounts show acme
-  $ store-orders accounts reset acme
-  $ store-orders accounts delete acme`;
+  $ store-orders accounts list --usage`;
 
 const COLUMNS = ["account", "plan", "perMinute", "perDay", "activeKeys"];
 const USAGE_COLUMNS = ["bannedKeys", "usedThisMinute", "usedToday"];

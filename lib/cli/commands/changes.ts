@@ -56,8 +56,5 @@ export function outboxOf({ outbox }: Store): Outbox {
 
 const HELP = `
 Examples:
-  $ store-orders database outbox on
-  $ store-orders changes list
   $ store-orders changes list --failed
-  $ store-orders changes retry 1001
-  $ store-orders changes retry`;
+  $ store-orders changes retry 1001`;

@@ -135,10 +135,6 @@ const PLAN_HELP =
 
 const HELP = `
 Examples:
-  $ store-orders console
-  $ store-orders console --database orders.db
-  $ store-orders console --dynamodb staging-store-orders --port 8790
   $ store-orders console --domains domains.yaml --plan pro --target platform.example.net
-  $ pulumi stack output domains --json | store-orders console --stack -
 
 It listens on 127.0.0.1 only. On another machine, forward the port: ssh -L 8790:127.0.0.1:8790 HOST`;

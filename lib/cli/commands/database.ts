@@ -170,13 +170,8 @@ const MIGRATION_HINT =
 
 const HELP = `
 Examples:
-  $ store-orders database check
-  $ store-orders database rehearse /var/backups/store-orders-2026-11-20.db
-  $ store-orders database backup /var/backups/store-orders-2026-11-20.db
   $ store-orders database backup copy.db --database /var/lib/store-orders/store-orders.db
-  $ store-orders database migrate --postgres postgres://owner@localhost/shop
   $ store-orders database migrate --print > store-orders.sql
-  $ store-orders database outbox on
 
 A copy contains the hashes of all keys, and only its owner can read it.`;
 

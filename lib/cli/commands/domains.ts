@@ -315,7 +315,4 @@ A domains file, whose first line is for editors:
 
 Examples:
   $ store-orders domains records domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
-  $ store-orders domains check domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com --json
-  $ store-orders domains watch domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
-  $ pulumi stack output domains --json | store-orders domains check --stack -
-  $ store-orders domains schema > domains.schema.json`;
+  $ pulumi stack output domains --json | store-orders domains check --stack -`;

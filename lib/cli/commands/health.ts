@@ -44,5 +44,4 @@ const HELP = `
 Exits with 1 unless the server answers within ${MAX_WAIT_MS / 1_000} seconds that it is healthy. No proxy of the environment is used.
 
 Examples:
-  $ store-orders health
   $ store-orders health --port 9000 --base-path /shop`;

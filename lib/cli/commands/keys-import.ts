@@ -77,7 +77,6 @@ and 'expires' (RFC 3339). Each account must exist. Importing the same file again
 since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A row that is not imported is printed with the reason, and the exit status is 1.
 
 Examples:
-  $ store-orders keys import keys.csv
   $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -
   $ printf %s "$KEY" | sha256sum`;
 

@@ -135,16 +135,7 @@ const ONE_KEY = "Give the key's ID, or the key itself on standard input with --k
 const HELP = `
 Examples:
   $ store-orders keys issue --account acme --expires 2027-01-01T00:00:00Z
-  $ store-orders keys issue --account acme --name "warehouse scanner"
-  $ store-orders keys import keys.csv
-  $ store-orders keys list
-  $ store-orders keys list --account acme
-  $ store-orders keys list --state expiring
-  $ store-orders keys find - < leaked.txt
-  $ store-orders keys revoke --key - < leaked.txt
-  $ store-orders keys rotate acme.3hTbV9xKq0 --overlap 24h
-  $ store-orders keys revoke acme.3hTbV9xKq0
-  $ store-orders keys unban acme.3hTbV9xKq0`;
+  $ store-orders keys find - < leaked.txt`;
 
 const STATES = ["active", "banned", "expiring", "expired", "revoked"] as const;
 const EXPIRING_MS = 30 * DAY_MS;

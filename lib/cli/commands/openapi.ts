@@ -17,5 +17,4 @@ export function defineOpenApi(command: Command, { terminal, env, flags }: Comman
 
 const HELP = `
 Examples:
-  $ store-orders openapi > openapi.json
   $ store-orders openapi --server https://orders.example.com/v1 --server https://staging.orders.example.com/v1`;

@@ -181,12 +181,4 @@ export async function findOrders(
 const HELP = `
 Examples:
   $ store-orders orders place --pet-id 7 --quantity 2 --ship-date 2026-11-20T09:30:00Z
-  $ store-orders orders ship 1001
-  $ store-orders orders fulfil 1001
-  $ store-orders orders cancel 1002
-  $ store-orders orders get 1001
-  $ store-orders orders list --status pending --limit 20
-  $ store-orders orders import orders.ndjson --rejects rejects.ndjson
-  $ gunzip -c orders.ndjson.gz | store-orders orders import -
-  $ store-orders orders export > orders.ndjson
   $ store-orders orders export | store-orders --database copy.db orders import -`;

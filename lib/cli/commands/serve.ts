@@ -150,13 +150,8 @@ const STOP_MS = 8_000;
 
 const HELP = `
 Examples:
-  $ store-orders serve
   $ store-orders serve --demo --database demo.db
-  $ store-orders serve --host 0.0.0.0 --port 9000 --trust-proxy
   $ store-orders serve --domains domains.yaml --plan pro
-  $ store-orders serve --plans plans.yaml
-  $ store-orders serve --metrics 9464 --log-level error
-  $ store-orders serve --base-path /shop --server https://example.com/shop/v1 --cors-origin https://shop.example.com
 
 Each request is logged on standard error: readable on a terminal, otherwise as a line of JSON.`;
 

@@ -237,6 +237,5 @@ async function sendRequest(
 
 const HELP = `
 Examples:
-  $ store-orders smoke https://orders.example.com/v1 --key "$KEY"
   $ ORDER=$(store-orders orders place --dynamodb orders --json | jq .id)
   $ STORE_ORDERS_KEY="$KEY" store-orders smoke "$(pulumi stack output baseUrl)" --order "$ORDER" --json`;

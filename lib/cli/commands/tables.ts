@@ -52,5 +52,4 @@ export function defineTables(group: Command, context: CommandContext): void {
 
 const HELP = `
 Examples:
-  $ AWS_ENDPOINT_URL=http://127.0.0.1:4567 store-orders tables create --dynamodb dev
-  $ AWS_ENDPOINT_URL=http://127.0.0.1:4567 store-orders tables delete --dynamodb dev --yes`;
+  $ AWS_ENDPOINT_URL=http://127.0.0.1:4567 store-orders tables create --dynamodb dev`;

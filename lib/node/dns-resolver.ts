@@ -8,15 +8,17 @@
  */
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { Resolver } from "node:dns";
-import { connect, isIPv6 } from "node:net";
+import { getServers } from "node:dns";
+import { connect, isIP, isIPv6 } from "node:net";
 import {
   type Answer,
   type DecodedPacket,
   decode,
   encode,
+  type Packet,
   type Question,
   RECURSION_DESIRED,
+  streamEncode,
 } from "dns-packet";
 import { abortable } from "../core/concurrency.ts";
 import { invalidInput } from "../core/errors.ts";
@@ -59,7 +61,7 @@ export type AnswerListener = (query: string, server: string, answer: DnsAnswer) 
  * `InvalidInputError` if a server is not an IP address, or if there is none.
  */
 export function createDnsResolver({
-  servers,
+  servers = getServers(),
   timeoutMs = 2000,
   maxAttempts = 2,
   nameServerPort = 53,
@@ -81,24 +83,19 @@ interface Server {
   readonly port: number;
 }
 
-/** Node parses the addresses, and returns a port only if it is not 53. */
-function parseServers(servers: readonly string[] | undefined): readonly Server[] {
-  if (servers?.length === 0)
+function parseServers(servers: readonly string[]): readonly Server[] {
+  if (servers.length === 0)
     throw invalidInput("servers", "The list is empty. Leave it out for the system's resolvers.");
-  const resolver = new Resolver();
-  try {
-    if (servers !== undefined) resolver.setServers(servers);
-  } catch {
-    const message = `${servers?.join(", ") || "An empty string"} is not the address of a DNS server. Write an IP address, optionally with a port, such as 1.1.1.1 or 127.0.0.1:5353.`;
+  return servers.map((server) => {
+    const [, address = server, port = "53"] = isIPv6(server) ? [] : (ADDRESS.exec(server) ?? []);
+    if (isIP(address) !== 0 && Number(port) <= 65_535) return { address, port: Number(port) };
+    const message = `${server || "An empty string"} is not the address of a DNS server. Write an IP address, optionally with a port, such as 1.1.1.1 or 127.0.0.1:5353.`;
     throw invalidInput("servers", message);
-  }
-  return resolver.getServers().map((server) => {
-    const [, v6, v6Port] = /^\[(.+)\]:(\d+)$/.exec(server) ?? [];
-    if (v6 !== undefined) return { address: v6, port: Number(v6Port) };
-    const [address = server, port = "53"] = isIPv6(server) ? [server] : server.split(":");
-    return { address, port: Number(port) };
   });
 }
+
+/** An address, in brackets if it is IPv6, with an optional port. */
+const ADDRESS = /^\[?(.+?)\]?(?::(\d{1,5}))?$/;
 
 /** Not `recursive`, it asks servers only for their own zones. */
 function createResolve(
@@ -157,26 +154,15 @@ interface Response extends DecodedPacket {
   readonly authorities: Answer[];
 }
 
-/** Sends a query with EDNS over UDP; over TCP if the response is truncated; without EDNS if that is not supported. */
+/** Sends a query over UDP, and over TCP if the response is truncated. */
 async function send(query: Query, server: Server, timeoutMs: number): Promise<Response> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const response = await exchangeUdp(query, server, signal, true);
-  if (response.flag_tc) return exchangeTcp(query, server, signal);
-  return response.rcode === "FORMERR" ? exchangeUdp(query, server, signal, false) : response;
+  const response = await exchangeUdp(query, server, signal);
+  return response.flag_tc ? exchangeTcp(query, server, signal) : response;
 }
 
 /** The largest response that no network fragments (DNS flag day 2020). */
 const UDP_PAYLOAD_BYTES = 1232;
-
-function encodeQuery({ name, type, recursive }: Query, id: number, edns: boolean): Buffer {
-  return encode({
-    type: "query",
-    id,
-    flags: recursive ? RECURSION_DESIRED : 0,
-    questions: [{ type, name, class: "IN" }],
-    ...(edns ? { additionals: [EDNS] } : {}),
-  });
-}
 
 const EDNS: Answer = {
   type: "OPT",
@@ -189,67 +175,61 @@ const EDNS: Answer = {
   options: [],
 };
 
-/** Decodes a message. Undefined if it responds to another query, as a forged one does. */
-function decodeResponse(message: Buffer, { name, type }: Query, id: number): Response | undefined {
-  if (message.length < 12 || message.readUInt16BE(0) !== id) return undefined;
-  let response: Response;
-  try {
-    response = decode(message) as Response;
-    // The library reads an address that ends after its message.
-    if (decode.bytes > message.length) throw new RangeError("The message is incomplete.");
-  } catch (cause) {
-    throw Object.assign(new Error("The response is malformed.", { cause }), { code: "EBADMSG" });
-  }
-  const [question] = response.questions;
-  // A server that does not understand a query may leave out its question.
-  const fits = question === undefined || (question.type === type && isSame(question.name, name));
-  return response.type === "response" && fits ? response : undefined;
+/** Prepares an exchange: the packet to send, and its response, once a message that was received is one. */
+function prepareExchange({ name, type, recursive }: Query) {
+  const { promise: response, resolve, reject } = Promise.withResolvers<Response>();
+  const id = randomInt(0x10000);
+  const packet: Packet = {
+    type: "query",
+    id,
+    flags: recursive ? RECURSION_DESIRED : 0,
+    questions: [{ type, name, class: "IN" }],
+    additionals: [EDNS],
+  };
+  const receive = (message: Buffer) => {
+    // It responds to another query, as a forged one does.
+    if (message.length < 12 || message.readUInt16BE(0) !== id) return;
+    try {
+      const decoded = decode(message) as Response;
+      // The library reads an address that ends after its message.
+      if (decode.bytes > message.length) throw new RangeError("The message is incomplete.");
+      const [question] = decoded.questions;
+      // A server that does not understand a query may leave out its question.
+      const fits = question === undefined || (question.type === type && isSame(question.name, name));
+      if (decoded.type === "response" && fits) resolve(decoded);
+    } catch {
+      reject(malformed());
+    }
+  };
+  return { packet, response, receive, fail: reject };
 }
 
-function exchangeUdp(query: Query, server: Server, signal: AbortSignal, edns: boolean): Promise<Response> {
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const id = randomInt(0x10000);
-  const message = encodeQuery(query, id, edns);
+const malformed = () => Object.assign(new Error("The response is malformed."), { code: "EBADMSG" });
+
+function exchangeUdp(query: Query, server: Server, signal: AbortSignal): Promise<Response> {
+  const { packet, response, receive, fail } = prepareExchange(query);
   const socket = createSocket(isIPv6(server.address) ? "udp6" : "udp4");
-  socket.on("error", reject);
-  socket.on("message", (received) => {
-    try {
-      const response = decodeResponse(received, query, id);
-      if (response !== undefined) resolve(response);
-    } catch (error) {
-      reject(error);
-    }
-  });
+  socket.on("error", fail).on("message", receive);
   // A callback would also be called if there is no route to the server, and the socket cannot send then.
-  socket.on("connect", () => socket.send(message));
+  socket.on("connect", () => socket.send(encode(packet)));
   // A connected socket drops messages from other addresses.
   socket.connect(server.port, server.address);
-  return abortable(promise, signal).finally(() => socket.close());
+  return abortable(response, signal).finally(() => socket.close());
 }
 
 function exchangeTcp(query: Query, server: Server, signal: AbortSignal): Promise<Response> {
-  const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const id = randomInt(0x10000);
+  const { packet, response, receive, fail } = prepareExchange(query);
   const socket = connect(server.port, server.address);
   let received = Buffer.alloc(0);
-  socket.on("error", reject);
-  socket.on("close", () => reject(Object.assign(new Error("The connection closed."), { code: "EBADMSG" })));
+  socket.on("error", fail).on("close", () => fail(malformed()));
   socket.on("data", (chunk) => {
     received = Buffer.concat([received, chunk]);
     if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
-    try {
-      const response = decodeResponse(received.subarray(2, 2 + received.readUInt16BE(0)), query, id);
-      if (response === undefined) socket.destroy();
-      else resolve(response);
-    } catch (error) {
-      reject(error);
-    }
+    receive(received.subarray(2, 2 + received.readUInt16BE(0)));
+    socket.destroy();
   });
-  const message = encodeQuery(query, id, true);
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(message.length);
-  socket.write(Buffer.concat([length, message]));
-  return abortable(promise, signal).finally(() => socket.destroy());
+  socket.write(streamEncode(packet));
+  return abortable(response, signal).finally(() => socket.destroy());
 }
 
 function readAnswer<T extends RecordType>(response: Response, query: Query & { type: T }): DnsAnswer<T> {

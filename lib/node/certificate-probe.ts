@@ -4,7 +4,6 @@
  *     const probe = createCertificateProbe({ resolver: createDnsResolver() });
  *     await probe("orders.example.com"); // { outcome: "valid", expiresAt: 1771545600000 }
  */
-import type { LookupFunction } from "node:net";
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { errorMessage } from "../core/errors.ts";
 import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/observation.ts";
@@ -29,32 +28,39 @@ export function createCertificateProbe({
   ca,
   timeoutMs = 5000,
 }: CertificateProbeOptions): CertificateProbe {
-  const lookup = createLookup(resolver);
-  return (host) =>
-    new Promise((resolve) => {
-      const socket = connect({
-        host,
-        servername: host,
-        port,
-        lookup,
-        // The certificate is read even if it is not valid, to explain why.
-        rejectUnauthorized: false,
-        ...(ca === undefined ? {} : { ca }),
-      });
+  const unreachable = (reason: string) =>
+    ({ outcome: "unreachable", found: `no TLS connection ${reason}` }) as const;
+
+  function connectTo(address: string, servername: string): Promise<CertificateCheck> {
+    return new Promise((resolve) => {
+      // The certificate is read even if it is not valid, to explain why.
+      const options = { host: address, servername, port, rejectUnauthorized: false };
+      const socket = connect({ ...options, ...(ca === undefined ? {} : { ca }) });
       const finish = (check: CertificateCheck) => {
         clearTimeout(timer);
         socket.destroy();
         resolve(check);
       };
-      const timer = setTimeout(
-        () => finish({ outcome: "unreachable", found: `no TLS connection within ${timeoutMs} ms` }),
-        timeoutMs,
-      );
+      const timer = setTimeout(() => finish(unreachable(`within ${timeoutMs} ms`)), timeoutMs);
       socket.on("secureConnect", () => finish(readCertificate(socket)));
       socket.on("error", ({ code, message }: NodeJS.ErrnoException) =>
-        finish({ outcome: "unreachable", found: `no TLS connection (${code ?? message})` }),
+        finish(unreachable(`(${code ?? message})`)),
       );
     });
+  }
+
+  return async (host) => {
+    try {
+      const [v4, v6] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+      let check: CertificateCheck = unreachable("(ENOTFOUND)");
+      // A machine can have one kind of addresses only.
+      for (const [address] of [recordsIn(v4), recordsIn(v6)])
+        if (check.outcome === "unreachable" && address !== undefined) check = await connectTo(address, host);
+      return check;
+    } catch (error) {
+      return unreachable(`(${errorMessage(error)})`);
+    }
+  };
 }
 
 function readCertificate(socket: TLSSocket): CertificateCheck {
@@ -62,52 +68,24 @@ function readCertificate(socket: TLSSocket): CertificateCheck {
   if (socket.authorized) return { outcome: "valid", expiresAt: Date.parse(certificate.valid_to) };
   // The type says Error, but it is the code of the error.
   const error = String(socket.authorizationError);
-  const code = CERTIFICATE_ERRORS[error] ?? "untrusted";
-  return { outcome: "invalid", code, found: describe(code, certificate, error) };
+  const [code, found] = describe(error, certificate);
+  return { outcome: "invalid", code, found };
 }
 
 /** By the error of Node and OpenSSL. Every other one is about trust. */
-const CERTIFICATE_ERRORS: Readonly<Record<string, CertificateErrorCode>> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: "wrong_host",
-  CERT_HAS_EXPIRED: "expired",
-  CERT_NOT_YET_VALID: "not_yet_valid",
-};
-
-function describe(code: CertificateErrorCode, certificate: PeerCertificate, error: string): string {
-  switch (code) {
-    case "wrong_host":
-      return `the server presents a certificate for ${namesOf(certificate)}`;
-    case "expired":
-      return `the certificate expired on ${certificate.valid_to}`;
-    case "not_yet_valid":
-      return `the certificate is not valid before ${certificate.valid_from}`;
-    case "untrusted":
-      return `the certificate is not trusted (${error})`;
+function describe(error: string, certificate: PeerCertificate): [code: CertificateErrorCode, found: string] {
+  switch (error) {
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return ["wrong_host", `the server presents a certificate for ${namesOf(certificate)}`];
+    case "CERT_HAS_EXPIRED":
+      return ["expired", `the certificate expired on ${certificate.valid_to}`];
+    case "CERT_NOT_YET_VALID":
+      return ["not_yet_valid", `the certificate is not valid before ${certificate.valid_from}`];
+    default:
+      return ["untrusted", `the certificate is not trusted (${error})`];
   }
 }
 
 function namesOf({ subjectaltname = "", subject }: PeerCertificate): string {
   return subjectaltname.replaceAll("DNS:", "") || String(subject?.CN ?? "another host");
-}
-
-/** Looks up addresses with the same resolver as everything else, instead of with the system's. */
-function createLookup(resolver: DnsResolver): LookupFunction {
-  const lookUp = async (host: string) => {
-    const [v4, v6] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
-    return [
-      ...recordsIn(v4).map((address) => ({ address, family: 4 })),
-      ...recordsIn(v6).map((address) => ({ address, family: 6 })),
-    ];
-  };
-  return (host, { all }, callback) => {
-    const found = (addresses: Awaited<ReturnType<typeof lookUp>>) => {
-      const [first] = addresses;
-      if (first === undefined)
-        callback(Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" }), []);
-      else if (all === true) callback(null, addresses);
-      else callback(null, first.address, first.family);
-    };
-    // A resolver never rejects, and returns an answer. If one does not, it must not end the process.
-    lookUp(host).then(found, (error) => callback(new Error(errorMessage(error)), []));
-  };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { createTestAuthority } from "../support/certificates.ts";
@@ -62,6 +63,15 @@ describe("a certificate probe", () => {
       outcome: "unreachable",
       found: "no TLS connection (ENOTFOUND)",
     });
+  });
+
+  test("a host whose IPv4 address cannot be reached is reached at its IPv6 address", async () => {
+    const resolver = (async (_name: string, type: string) => ({
+      outcome: "found",
+      records: [type === "A" ? "127.0.0.2" : "127.0.0.1"],
+    })) as unknown as DnsResolver;
+    const options = { resolver, port: tls.port, ca: authority.cert };
+    expect(await createCertificateProbe(options)("right.example.com")).toMatchObject({ outcome: "valid" });
   });
 
   test("a host that does not respond is unreachable after the timeout", async () => {

@@ -18,7 +18,7 @@ const MAX_EMPTY_BYTES = 16;
 
 const [CR, LF] = [0x0d, 0x0a];
 
-/** The held input of a server: its size and its connections, in the order in which they began to hold it. */
+/** The held input of a server: its size, and the connections that hold it. */
 export interface HeldInput {
   bytes: number;
   readonly connections: Set<Connection>;
@@ -31,9 +31,6 @@ export interface HeldInput {
  * loop. Here the input is parsed in slices that end where a request can end, and held while a request is in progress.
  */
 export class Connection {
-  /** True if the last request was admitted for a key. Other connections are closed first. */
-  isAdmitted = false;
-
   readonly #socket: Socket;
   readonly #heldInput: HeldInput;
   readonly #parse: (bytes: Buffer) => void;
@@ -185,13 +182,24 @@ export class Connection {
 
   #hold(input: Buffer, start: number): void {
     const { connections } = this.#heldInput;
-    this.#heldInput.bytes += input.length - (this.#held?.length ?? 0);
+    this.#heldInput.bytes += input.length - this.#heldBytes;
     this.#held = input;
     this.#heldStart = start;
     connections.add(this);
     this.#socket.pause();
-    while (this.#heldInput.bytes > MAX_HELD_BYTES) (firstWithoutKey(connections) ?? this).#destroy();
+    while (this.#heldInput.bytes > MAX_HELD_BYTES) this.#largest().#destroy();
     if (!this.#isReceived()) this.#releaseLater();
+  }
+
+  /** The connection that holds the most: one of a flood, not one that waits for a list with a short request behind it. */
+  #largest(): Connection {
+    let largest: Connection = this;
+    for (const each of this.#heldInput.connections) if (each.#heldBytes > largest.#heldBytes) largest = each;
+    return largest;
+  }
+
+  get #heldBytes(): number {
+    return this.#held?.length ?? 0;
   }
 
   #releaseLater(): void {
@@ -209,7 +217,7 @@ export class Connection {
 
   #stopHolding(): void {
     if (!this.#heldInput.connections.delete(this)) return;
-    this.#heldInput.bytes -= this.#held?.length ?? 0;
+    this.#heldInput.bytes -= this.#heldBytes;
     this.#held = undefined;
     this.#socket.resume();
   }
@@ -218,11 +226,6 @@ export class Connection {
     this.stop();
     this.#socket.destroy();
   }
-}
-
-function firstWithoutKey(connections: Iterable<Connection>): Connection | undefined {
-  for (const connection of connections) if (!connection.isAdmitted) return connection;
-  return undefined;
 }
 
 /** Ends every head and every chunked body. */

@@ -23,16 +23,6 @@ function outputOf(res: NodeResponse): Writable {
   return "stream" in res ? res.stream : res;
 }
 
-/** True if the response is that of a request which a key was admitted for: it has a quota, and no error that needs no key. */
-export function isAdmitted({ status, headers }: HandlerResponse): boolean {
-  const hasQuota =
-    Symbol.iterator in headers ? headers.has(QUOTA_HEADER) : Object.hasOwn(headers, QUOTA_HEADER);
-  return hasQuota && status < 500 && !NOT_ADMITTED.has(status);
-}
-
-const QUOTA_HEADER = "x-ratelimit-limit";
-const NOT_ADMITTED: ReadonlySet<number> = new Set([400, 401, 429]);
-
 /**
  * Sends a response over `node:http`, as fast as the client receives it. Resolves when nothing more will be written. The
  * connection is closed if the body fails, or if the client does not receive a part within `writeTimeoutMs`.

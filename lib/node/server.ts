@@ -28,7 +28,7 @@ import {
   parserErrorCode,
   validateRequest,
 } from "./request.ts";
-import { isAdmitted, sendAndClose, sendResponse } from "./response.ts";
+import { sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions extends NodeHandlerOptions {
@@ -125,7 +125,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     }
 
     const response = await callHandler(handler, head, context, requestBody);
-    connection.isAdmitted = isAdmitted(response);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
     if (requestBody === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);
     // The rest of a body that nobody reads must not be taken for a request.

@@ -9,22 +9,13 @@ import type { Context, Handler, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
 import { redactKeys } from "../accounts/api-key.ts";
+import { PAGE_HEADERS } from "../http/page-headers.ts";
 import { type ConsoleVariables, plainPage, type View } from "./page.ts";
-
-/** Headers of every response. Scripts, styles and requests are of this origin only; nothing is inline. */
-const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  "cache-control": "no-store",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
 
 /** Adds the security headers to every response. */
 export const securityHeaders: MiddlewareHandler = async (c, next) => {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.header(name, value);
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) c.header(name, value);
+  c.header("cache-control", "no-store");
   return next();
 };
 

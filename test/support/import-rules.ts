@@ -19,6 +19,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/console": [
     "lib/core",
     "lib/http/errors.ts",
+    "lib/http/page-headers.ts",
     "lib/orders",
     "lib/plans",
     "lib/accounts",

@@ -11,6 +11,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/compression.ts";
+import { PAGE_HEADERS } from "../../http/page-headers.ts";
 import type { DocumentSource, HeaderFields, Reply } from "../../http/response.ts";
 
 // The build replaces these calls by the content of the files.
@@ -22,26 +23,6 @@ export interface DocsPageOptions {
   /** Resolves a module to its file; throws if it is not installed. @default resolution from this module */
   readonly resolve?: (specifier: string) => string;
 }
-
-/** Allows scripts, styles and requests from this origin only, and no framing. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-const SECURITY_HEADERS: HeaderFields = {
-  "content-security-policy": POLICY,
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
 
 const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
@@ -111,7 +92,7 @@ const FILES = new Set(["", "page.css", "page.js", ...Object.keys(VENDOR_FILES)])
 const IMMUTABLE_CACHE: HeaderFields = { "cache-control": "public, max-age=31536000, immutable" };
 
 function toDocument(type: string, content: string | Buffer<ArrayBuffer>, fields: HeaderFields = {}) {
-  return cachedDocument(content, { ...SECURITY_HEADERS, ...fields, "content-type": type });
+  return cachedDocument(content, { ...PAGE_HEADERS, ...fields, "content-type": type });
 }
 
 /** The HTML of the page. Its links are relative. `version` is that of Swagger UI, in the URLs of its files. */

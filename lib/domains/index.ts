@@ -64,19 +64,8 @@ export {
   parseDomainsFile,
 } from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
-export {
-  type HostRoute,
-  type HostRouter,
-  type HostTable,
-  hostTable,
-  routeHost,
-} from "./routing.ts";
-export {
-  adviceFor,
-  type Deployment,
-  explainDomainTransitionError,
-  PROPAGATION,
-} from "./verification/advice.ts";
+export { type HostRoute, type HostRouter, type HostTable, hostTable } from "./routing.ts";
+export { adviceFor, type Deployment, PROPAGATION } from "./verification/advice.ts";
 export {
   AUTHORITIES,
   type AuthorityName,

@@ -9,7 +9,10 @@ export type HostRoute =
 
 /** Routes requests by host: a table, or a lookup that takes time. */
 export interface HostRouter {
-  /** Routes a request; see `routeHost`. */
+  /**
+   * Routes a request by the value of its `Host` header and its request target (path and query, as sent). Neither can
+   * influence the host in `Location`: it is the configured primary, followed by a path.
+   */
   route(host: string | null | undefined, target: string): HostRoute | Promise<HostRoute>;
 }
 
@@ -17,7 +20,6 @@ export interface HostRouter {
 export interface HostTable extends HostRouter {
   /** The hosts of the mapping, without the platform's own. */
   readonly customHosts: ReadonlySet<string>;
-  /** Routes a request; see `routeHost`. */
   route(host: string | null | undefined, target: string): HostRoute;
 }
 
@@ -61,14 +63,6 @@ export function routeTo(
   if (found === "serve") return SERVE;
   const path = found && pathOf(target, host);
   return path === undefined ? MISDIRECTED : { action: "redirect", status: 301, location: found + path };
-}
-
-/**
- * Routes a request by the value of its `Host` header and its request target (path and query, as sent). Neither can
- * influence the host in `Location`: it is the configured primary, followed by a path.
- */
-export function routeHost(table: HostTable, host: string | null | undefined, target: string): HostRoute {
-  return table.route(host, target);
 }
 
 const SERVE: HostRoute = { action: "serve" };

@@ -4,7 +4,6 @@ import {
   type TrackedDomain,
   transitionDomain,
 } from "../../lib/domains/lifecycle.ts";
-import { explainDomainTransitionError } from "../../lib/domains/verification/advice.ts";
 
 export const NOON = Date.UTC(2026, 10, 20, 12);
 export const MINUTE = 60_000;
@@ -27,7 +26,7 @@ export function applyEvents(
 ): TrackedDomain {
   return events.reduce((current, [event, at]) => {
     const result = transitionDomain(current, event, at);
-    if (!result.ok) throw new Error(explainDomainTransitionError(result));
+    if (!result.ok) throw new Error(`${result.state}, ${result.event}: ${result.code}`);
     return result.domain;
   }, domain);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DomainMapping, DomainsInput } from "../../lib/domains/mapping.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
-import { hostTable, routeHost } from "../../lib/domains/routing.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
 
 const PLATFORM = "d-1a2b3c.execute-api.eu-west-1.example.net";
 const input: DomainsInput = {
@@ -32,7 +32,7 @@ describe("routing with domains configured", () => {
     "127.0.0.1:8787",
     "[::1]:8787",
   ])("a request to the host %j is served", (host) => {
-    expect(routeHost(table, host, "/v1/store/orders")).toEqual({ action: "serve" });
+    expect(table.route(host, "/v1/store/orders")).toEqual({ action: "serve" });
   });
 
   test.each([
@@ -77,37 +77,37 @@ describe("routing with domains configured", () => {
     "::1",
     "www.example.com".repeat(10_000),
   ])("a request to the host %j is misdirected", (host) => {
-    expect(routeHost(table, host, "/v1/store/orders")).toEqual({ action: "misdirected" });
+    expect(table.route(host, "/v1/store/orders")).toEqual({ action: "misdirected" });
   });
 });
 
 test("without configured domains every host is served", () => {
-  expect(routeHost(hostTable(undefined, [PLATFORM]), "evil.example.org", "/")).toEqual({ action: "serve" });
+  expect(hostTable(undefined, [PLATFORM]).route("evil.example.org", "/")).toEqual({ action: "serve" });
 });
 
 test("a removed redirect host is misdirected with the next table", () => {
   const without = hostTable(define({ redirects: [] }), [PLATFORM]);
-  expect(routeHost(without, "www.example.com", "/")).toEqual({ action: "misdirected" });
+  expect(without.route("www.example.com", "/")).toEqual({ action: "misdirected" });
 });
 
 test("the platform's own host is served even if the mapping redirects from it", () => {
   const redirects = [{ from: PLATFORM, to: "orders.example.com" }];
   const hijacked = hostTable(define({ redirects }), [PLATFORM]);
-  expect(routeHost(hijacked, PLATFORM, "/")).toEqual({ action: "serve" });
+  expect(hijacked.route(PLATFORM, "/")).toEqual({ action: "serve" });
 });
 
 test("an empty mapping serves only the platform's own host", () => {
   const table = hostTable(defineDomains({}), [PLATFORM]);
-  expect(routeHost(table, PLATFORM, "/")).toEqual({ action: "serve" });
+  expect(table.route(PLATFORM, "/")).toEqual({ action: "serve" });
   for (const host of ["orders.example.com", "", undefined]) {
-    expect(routeHost(table, host, "/")).toEqual({ action: "misdirected" });
+    expect(table.route(host, "/")).toEqual({ action: "misdirected" });
   }
 });
 
 test("an invalid platform host adds no host to the table", () => {
   const table = hostTable(domains, ["", "not a host", "x\r\ny"]);
   for (const host of ["", undefined, "not a host", "x\r\ny"]) {
-    expect(routeHost(table, host, "/")).toEqual({ action: "misdirected" });
+    expect(table.route(host, "/")).toEqual({ action: "misdirected" });
   }
 });
 

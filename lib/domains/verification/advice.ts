@@ -1,9 +1,4 @@
-import type {
-  AttentionReason,
-  DomainState,
-  DomainTransitionError,
-  DomainTransitionErrorCode,
-} from "../lifecycle.ts";
+import type { AttentionReason, DomainState } from "../lifecycle.ts";
 
 /** The note for everyone who has changed a record. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
@@ -83,17 +78,3 @@ const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly 
     PROPAGATION,
   ],
 };
-
-/** The reasons why an event is not allowed, each with the step that comes first. */
-export const DOMAIN_TRANSITION_ERRORS = {
-  not_verified: "its DNS has not been verified; verify it first",
-  certificate_not_requested: "no certificate has been requested; request one first",
-  reverify_first: "it needs attention; send 'reverify' first",
-  nothing_to_reverify: "only a domain that needs attention accepts 'reverify'",
-  domain_removed: "it has been removed; add it again",
-} as const satisfies Record<DomainTransitionErrorCode, string>;
-
-/** Explains in one sentence why an event is not allowed. */
-export function explainDomainTransitionError({ state, event, code }: DomainTransitionError): string {
-  return `The domain is ${state} and does not accept '${event}': ${DOMAIN_TRANSITION_ERRORS[code]}.`;
-}

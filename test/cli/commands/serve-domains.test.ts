@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { watchDomainsFile } from "../../../lib/cli/commands/serve.ts";
-import { routeHost } from "../../../lib/domains/routing.ts";
 import { createCommandLine } from "../../support/command-line.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 
@@ -134,7 +133,7 @@ function replace(text: string): void {
 function watch(clock?: () => number) {
   const reports: string[] = [];
   const hosts = watchDomainsFile(file, "pro", ["127.0.0.1"], (line) => reports.push(line), clock);
-  const serves = (host: string) => routeHost(hosts(), host, "/").action === "serve";
+  const serves = (host: string) => hosts().route(host, "/").action === "serve";
   return { reports, serves };
 }
 

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AttentionReason } from "../../../lib/domains/lifecycle.ts";
-import {
-  adviceFor,
-  DOMAIN_TRANSITION_ERRORS,
-  explainDomainTransitionError,
-} from "../../../lib/domains/verification/advice.ts";
+import { adviceFor } from "../../../lib/domains/verification/advice.ts";
 
 const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 const SET = "Set the record at the DNS provider, then run 'store-orders domains check'.";
@@ -80,19 +76,4 @@ describe("the advice", () => {
     expect(adviceFor(domain)).toEqual(expected(ON_STACK));
     expect(adviceFor(domain, "machine")).toEqual(expected(ON_MACHINE));
   });
-});
-
-test("an event that is not allowed is explained with the step that comes first", () => {
-  const explained = (Object.keys(DOMAIN_TRANSITION_ERRORS) as (keyof typeof DOMAIN_TRANSITION_ERRORS)[]).map(
-    (code) => explainDomainTransitionError({ ok: false, state: "live", event: "reverify", code }),
-  );
-  expect(explained).toEqual(
-    [
-      "its DNS has not been verified; verify it first",
-      "no certificate has been requested; request one first",
-      "it needs attention; send 'reverify' first",
-      "only a domain that needs attention accepts 'reverify'",
-      "it has been removed; add it again",
-    ].map((reason) => `The domain is live and does not accept 'reverify': ${reason}.`),
-  );
 });

@@ -3,7 +3,7 @@ import { withDefaults } from "../../../infra/config/settings.ts";
 import { functionEnvironment, MAX_ENVIRONMENT_BYTES } from "../../../infra/functions/functions.ts";
 import { deserializeDomains } from "../../../lib/domains/mapping.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
-import { hostTable, routeHost } from "../../../lib/domains/routing.ts";
+import { hostTable } from "../../../lib/domains/routing.ts";
 import { PLATFORM_HOST } from "../../../lib/lambda/event.ts";
 
 const STORE = { STORE_ORDERS_DYNAMODB: "orders" };
@@ -11,7 +11,7 @@ const STORE = { STORE_ORDERS_DYNAMODB: "orders" };
 /** Routes a request as the functions do. */
 function route(environment: Readonly<Record<string, string>>, host: string) {
   const domains = deserializeDomains(environment["STORE_ORDERS_DOMAINS"] ?? "");
-  return routeHost(hostTable(domains, [PLATFORM_HOST]), host, "/").action;
+  return hostTable(domains, [PLATFORM_HOST]).route(host, "/").action;
 }
 
 test("the functions of a stack with domains serve these and the API Gateway hostname", () => {

@@ -34,22 +34,13 @@ export type ParsedHostname = { readonly ok: true; readonly hostname: string } | 
  * a public suffix.
  */
 export function parseHostname(text: string): ParsedHostname {
-  return parseName(text, parseHostname);
-}
-
-/** Parses a hostname. A message suggests only what `accepts` accepts. */
-function parseName(text: string, accepts: (text: string) => ParsedHostname): ParsedHostname {
   // Callers without types may pass anything.
   if (typeof text !== "string" || text === "") return EMPTY;
-  const suggestion = (host: string | undefined) => {
-    const parsed = accepts(host ?? "");
-    return parsed.ok ? `: ${parsed.hostname}` : "";
-  };
-  const foreign = findForeignSyntax(text.normalize("NFKC"), suggestion);
+  const foreign = findForeignSyntax(text.normalize("NFKC"));
   if (foreign !== undefined) return foreign;
   // UTS 46 maps case, width and look-alike dots. It accepts most invalid names, so the result is validated below.
   const hostname = parseHost(text).replace(/\.$/, "");
-  const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname, accepts);
+  const error = hostname === "" ? (text === "." ? EMPTY : INVALID_IDN) : validateName(hostname);
   return error ?? { ok: true, hostname };
 }
 
@@ -62,40 +53,38 @@ function parseHost(host: string): string {
   }
 }
 
-/** Finds syntax that is not part of a hostname. Runs before the IDNA mapping, which would silently drop some of it. */
-function findForeignSyntax(
-  text: string,
-  suggestion: (host: string | undefined) => string,
-): HostnameError | undefined {
-  const url = /^[a-z][a-z0-9+.-]*:\/\/([^/?#@]*@)?([^/?#:]*)/i.exec(text);
-  if (url !== null) return invalid("url", `This is a URL. Write only its hostname${suggestion(url[2])}.`);
-  if (/\s/.test(text)) return invalid("invalid_character", "A hostname cannot contain spaces. Remove them.");
+/** Syntax that is not part of a hostname. The first one that is found is reported. */
+const FOREIGN_SYNTAX: readonly (readonly [RegExp, HostnameError])[] = [
+  [
+    /^[a-z][a-z0-9+.-]*:\/\//i,
+    invalid("url", "This is a URL. Write only its hostname, such as orders.example.com."),
+  ],
+  [
+    /^[^:/]+:\d*$/,
+    invalid("port", "This contains a port. Write only the hostname, such as orders.example.com."),
+  ],
+  [
+    /[/?#\\]/,
+    invalid("path", "This contains a path or query. Write only the hostname, such as orders.example.com."),
+  ],
+  [/\*/, invalid("wildcard", "Wildcards are not supported. List each host by its full name.")],
+];
+
+/** Finds foreign syntax. Runs before the IDNA mapping, which would silently drop some of it. */
+function findForeignSyntax(text: string): HostnameError | undefined {
   // The part behind a percent sign is the zone of a link-local address.
   const [, ipv6] = /^\[?([^\][%]*:[^\][%]*)(?:%[^\][]*)?(?:\](?::\d*)?)?$/.exec(text) ?? [];
   if (ipv6 !== undefined && parseHost(`[${ipv6}]`) !== "") return IP_ADDRESS;
-  const port = /^([^:/]+):\d*$/.exec(text);
-  if (port !== null) {
-    return invalid("port", `This contains a port. Write only the hostname${suggestion(port[1])}.`);
-  }
-  if (/[/?#\\]/.test(text)) {
-    const host = /^[^/?#\\]*/.exec(text)?.[0];
-    return invalid("path", `This contains a path or query. Write only the hostname${suggestion(host)}.`);
-  }
-  if (text.includes("*")) {
-    return invalid("wildcard", "Wildcards are not supported. List each host by its full name.");
-  }
-  if (text.includes("_")) {
-    const message = "A hostname cannot contain an underscore. Use a hyphen, or choose another name.";
-    return invalid("invalid_character", message);
-  }
-  const [character] = /[^a-z0-9.\u0080-\u{10ffff}-]/iu.exec(text) ?? [];
+  const [, foreign] = FOREIGN_SYNTAX.find(([pattern]) => pattern.test(text)) ?? [];
+  if (foreign !== undefined) return foreign;
+  const [character] = /[^a-z0-9.\u0080-\u{10ffff}-]|\s/iu.exec(text) ?? [];
   if (character === undefined) return undefined;
   const message = `A hostname cannot contain ${JSON.stringify(character)}. Use only letters, digits, hyphens and dots.`;
   return invalid("invalid_character", message);
 }
 
 /** Validates a lower-case ASCII name (RFC 1123, RFC 5891, the public suffix list). */
-function validateName(name: string, accepts: (text: string) => ParsedHostname): HostnameError | undefined {
+function validateName(name: string): HostnameError | undefined {
   const labels = name.split(".");
   // The URL parser has completed short addresses, such as 127.1 and 0x7f.1, and rejected other names that end in a number.
   if (/\.\d+$/.test(name)) return IP_ADDRESS;
@@ -110,21 +99,13 @@ function validateName(name: string, accepts: (text: string) => ParsedHostname): 
     const error = validateLabel(label);
     if (error !== undefined) return error;
   }
-  // RFC 5893, section 2: a parser that looks at one label at a time cannot check this rule.
-  const written = labels.map(inOwnScript);
-  const numeric = written.find((label) => /^\d/.test(label));
-  if (numeric !== undefined && written.some(isRightToLeft)) {
-    const message = `The label ${numeric} begins with a digit, beside a label that is written from right to left. Begin it with a letter.`;
-    return invalid("invalid_idn", message);
-  }
   if (labels.length === 1) {
     const message =
       "A name with a single label is not public. Write the full name, such as orders.example.com.";
     return invalid("single_label", message);
   }
   if (!isPublicSuffix(name)) return undefined;
-  const own = [`example.${name}`, "orders.example.com"].find((example) => accepts(example).ok);
-  const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as ${own}.`;
+  const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as orders.example.com.`;
   return invalid("public_suffix", message);
 }
 
@@ -152,16 +133,6 @@ function validateLabel(label: string): HostnameError | undefined {
   if (scripts.length < 2) return undefined;
   const message = `The label ${written} (${label}) mixes ${scripts.join(" and ")} letters, which look alike. Write it in one script.`;
   return invalid("invalid_idn", message);
-}
-
-/** A valid label as it is read. */
-function inOwnScript(label: string): string {
-  return (label.startsWith("xn--") ? decodePunycode(label.slice("xn--".length)) : undefined) ?? label;
-}
-
-/** True for a label that a digit before it would make invalid (RFC 5893, section 2, rule 1). */
-function isRightToLeft(written: string): boolean {
-  return /\P{ASCII}/u.test(written) && parseHost(`0${written}`) === "";
 }
 
 /** True if each invisible joiner of a label is in a valid place (RFC 5892, appendix A). Some parsers check only the first. */
@@ -250,7 +221,7 @@ const INVALID_IDN = invalid(
  * `parseHostname` rejects, for special-use names such as `orders.local`, and for the cloud platform's own names.
  */
 export function parseCustomHost(host: string): ParsedHostname {
-  const parsed = parseName(host, parseCustomHost);
+  const parsed = parseHostname(host);
   if (!parsed.ok) return parsed;
   const { hostname } = parsed;
   const reserved = findReserved(hostname, SPECIAL_USE_DOMAINS);

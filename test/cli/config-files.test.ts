@@ -62,7 +62,7 @@ describe("the outputs of a stack", () => {
     const content = { "a.example.com": output, "no host": output, "a:1": output };
     expect(await issuesOf(() => read(content))).toEqual([
       HINT,
-      "no host: A hostname cannot contain spaces. Remove them.",
+      'no host: A hostname cannot contain " ". Use only letters, digits, hyphens and dots.',
       expect.stringMatching(/^a:1: .*port/),
     ]);
   });

@@ -9,7 +9,7 @@ describe("an invalid mapping", () => {
   const PRIMARY_NEEDED = "Write the primary, such as orders.example.com: aliases and redirects need one.";
   const PERMANENT = "Write 301, or omit it: redirects are permanent.";
   const suffix = (name: string) =>
-    `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
+    `${name} is a public suffix, under which others register names. Use a name of your own, such as orders.example.com.`;
 
   test.each<[string, string, Record<string, string>]>([
     ["no mapping", "", { domains: MAPPING }],

@@ -10,11 +10,11 @@ function parse(yaml: string) {
 
 describe("an invalid host", () => {
   const ADDRESS = "This is an IP address. Write a hostname: certificates and records are issued for names.";
-  const ALONE = "Write only its hostname: orders.example.com.";
+  const ALONE = "Write only its hostname, such as orders.example.com.";
   const NOT_IDNA = "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.";
   const SUCH_AS = "Write a hostname such as orders.example.com.";
   const suffix = (name: string) =>
-    `${name} is a public suffix, under which others register names. Use a name of your own, such as example.${name}.`;
+    `${name} is a public suffix, under which others register names. Use a name of your own, such as orders.example.com.`;
   const character = (found: string) =>
     `A hostname cannot contain ${found}. Use only letters, digits, hyphens and dots.`;
 
@@ -29,31 +29,31 @@ describe("an invalid host", () => {
     ["that is a URL with a sign in its scheme", '"git+ssh://orders.example.com"', `This is a URL. ${ALONE}`],
     ["that is a URL with a port", '"http://orders.example.com:8080"', `This is a URL. ${ALONE}`],
     ["that is a URL with a password", '"https://me:pw@orders.example.com"', `This is a URL. ${ALONE}`],
-    ["that is a URL without a host", '"file:///etc/hosts"', "This is a URL. Write only its hostname."],
+    ["that is a URL without a host", '"file:///etc/hosts"', `This is a URL. ${ALONE}`],
     [
       "with a port",
       '"orders.example.com:8443"',
-      "This contains a port. Write only the hostname: orders.example.com.",
+      "This contains a port. Write only the hostname, such as orders.example.com.",
     ],
     [
       "with a path",
       "orders.example.com/v1",
-      "This contains a path or query. Write only the hostname: orders.example.com.",
+      "This contains a path or query. Write only the hostname, such as orders.example.com.",
     ],
     [
       "with a path that ends like a port",
       "orders.example.com/v1:80",
-      "This contains a path or query. Write only the hostname: orders.example.com.",
+      "This contains a path or query. Write only the hostname, such as orders.example.com.",
     ],
     [
       "with a query",
       "orders.example.com?v=1",
-      "This contains a path or query. Write only the hostname: orders.example.com.",
+      "This contains a path or query. Write only the hostname, such as orders.example.com.",
     ],
     [
       "with a wide solidus",
       "orders.example.com／v1",
-      "This contains a path or query. Write only the hostname: orders.example.com.",
+      "This contains a path or query. Write only the hostname, such as orders.example.com.",
     ],
     ["with a wildcard", '"*.example.com"', "Wildcards are not supported. List each host by its full name."],
     ["that is an IPv4 address", '"203.0.113.77"', ADDRESS],
@@ -78,13 +78,9 @@ describe("an invalid host", () => {
     ["that is a public suffix by a wildcard rule", "any.kawasaki.jp", suffix("any.kawasaki.jp")],
     ["that is an internationalised public suffix", "公司.cn", suffix("xn--55qx5d.cn")],
     ["that is a public suffix of the private section", "github.io", suffix("github.io")],
-    [
-      "with an underscore",
-      "my_orders.example.com",
-      "A hostname cannot contain an underscore. Use a hyphen, or choose another name.",
-    ],
-    ["with a space", "orders .example.com", "A hostname cannot contain spaces. Remove them."],
-    ["with a line break", '"orders.example.com\\n"', "A hostname cannot contain spaces. Remove them."],
+    ["with an underscore", "my_orders.example.com", character('"_"')],
+    ["with a space", "orders .example.com", character('" "')],
+    ["with a line break", '"orders.example.com\\n"', character('"\\n"')],
     ["that is a mail address", "me@example.com", character('"@"')],
     ["with a percent escape", "orders%2eexample.com", character('"%"')],
     ["with a NUL", '"orders\\0.example.com"', character('"\\u0000"')],

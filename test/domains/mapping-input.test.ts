@@ -49,7 +49,8 @@ domains:
       "with an invalid nested field",
       "domains: { primary: orders.example.com, redirects: [{ from: a.example.com, to: orders.example.com }, { from: 'b:80', to: x }] }",
       {
-        "domains.redirects[1].from": "This contains a port. Write only the hostname.",
+        "domains.redirects[1].from":
+          "This contains a port. Write only the hostname, such as orders.example.com.",
         "domains.redirects[1].to":
           "A name with a single label is not public. Write the full name, such as orders.example.com.",
       },

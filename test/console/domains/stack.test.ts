@@ -30,7 +30,7 @@ test("an addition and a removal give the lines of the whole mapping, as the stac
 
 test.each([
   [{ kind: "add", host: "www.example.com", role: "alias" }, "www.example.com is listed twice"],
-  [{ kind: "add", host: "a b", role: "redirect" }, "A hostname cannot contain spaces."],
+  [{ kind: "add", host: "a b", role: "redirect" }, 'A hostname cannot contain " ".'],
   [{ kind: "remove", host: "orders.example.com" }, "Write the primary"],
 ] as const)("a change that the rules of domains reject gives no lines: %j", (change, message) => {
   const result = createStackFileSnippet(HOSTS, change);

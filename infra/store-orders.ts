@@ -102,9 +102,8 @@ export class StoreOrders extends pulumi.ComponentResource {
       { settings, servers, code, environment, tables: this.tables },
       this,
     );
-    const manageAccount = accessLogs === "manage";
-    const logArgs = { logRetentionDays, manageAccount, permissionsBoundary };
-    const accessLog = accessLogs === "off" ? undefined : new AccessLog(`${name}-access`, logArgs, parent);
+    const accessLog =
+      accessLogs === "off" ? undefined : new AccessLog(`${name}-access`, { logRetentionDays }, parent);
     this.api = new Api(
       `${name}-gateway`,
       {

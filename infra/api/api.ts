@@ -116,7 +116,7 @@ export class Api extends pulumi.ComponentResource {
     this.stage = new aws.apigateway.Stage(
       `${name}-stage`,
       { restApi, deployment: deployment.id, stageName: STAGE, ...logs },
-      { ...own, dependsOn: [...(accessLog?.ready ?? [])] },
+      own,
     );
     const settings = { throttlingRateLimit: throttle.perSecond, throttlingBurstLimit: throttle.burst };
     const throttleArgs = { restApi, stageName: this.stage.stageName, methodPath: "*/*", settings };

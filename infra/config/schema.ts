@@ -202,7 +202,7 @@ export const settingsSchema = z.strictObject({
   waf: waf.optional(),
   events: events.optional(),
   closePlatformHost: flag,
-  accessLogs: oneOf(["off", "account", "manage"]).default("off"),
+  accessLogs: oneOf(["off", "account"]).default("off"),
   permissionsBoundary: z
     .string({ error: BOUNDARY })
     .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })

@@ -18,7 +18,6 @@ export const usesRoute53 = (settings: Settings) => hasDomains(settings) && setti
 const hasAlarmEmail = ({ alarmEmail }: Settings) => alarmEmail !== undefined;
 const hasEvents = ({ events }: Settings) => events !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
-const setsAccount = ({ accessLogs }: Settings) => accessLogs === "manage";
 
 /** API Gateway chooses identifiers, so its resources cannot be limited to those of a stack. */
 const APIS = ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*"];
@@ -34,7 +33,7 @@ export const TABLES = {
   orders: "dynamodb:REGION:ACCOUNT:table/ORDERS_TABLE",
   accounts: "dynamodb:REGION:ACCOUNT:table/ACCOUNTS_TABLE",
 } as const;
-const ROLES = ["list", "api", "events", "access"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
+const ROLES = ["list", "api", "events"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
 const LOG_GROUPS = ["list-logs", "api-logs", "events-logs", "access-group"].map(
   (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
 );
@@ -67,10 +66,6 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
     "CreateRole DeleteRole PassRole PutRolePermissionsBoundary TagRole UntagRole",
   ),
   "aws:iam/rolePolicy:RolePolicy": callsOf("iam", ROLES, "GetRolePolicy", "DeleteRolePolicy PutRolePolicy"),
-  "aws:iam/rolePolicyAttachment:RolePolicyAttachment": {
-    ...callsOf("iam", ROLES.slice(-1), "", "AttachRolePolicy DetachRolePolicy"),
-    neededBy: setsAccount,
-  },
   "aws:cloudwatch/logGroup:LogGroup": callsOf(
     "logs",
     [...LOG_GROUPS, "logs:REGION:ACCOUNT:log-group::log-stream:*"],
@@ -98,10 +93,6 @@ export const CALLS: Readonly<Record<string, ResourceCalls>> = {
   "aws:apigateway/deployment:Deployment": api,
   "aws:apigateway/stage:Stage": taggedApi,
   "aws:apigateway/methodSettings:MethodSettings": callsOf("apigateway", APIS, "GET", "PATCH"),
-  "aws:apigateway/account:Account": {
-    ...callsOf("apigateway", ["apigateway:REGION::/account"], "GET", "PATCH"),
-    neededBy: setsAccount,
-  },
   "aws:apigateway/domainName:DomainName": {
     ...callsOf("apigateway", [...DOMAIN_NAMES, TAGS], "GET", "DELETE PATCH POST PUT"),
     neededBy: hasDomains,

@@ -1,7 +1,6 @@
 import { hostsOf } from "../../lib/domains/mapping.ts";
 import { registrableDomainOf } from "../../lib/domains/zone.ts";
 import { type DynamodbTableNames, OUTBOX_INDEX, tableNames } from "../../lib/stores/dynamodb/schema.ts";
-import { LOGGING_POLICY } from "../api/access-log.ts";
 import type { Settings } from "../config/settings.ts";
 import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
 import { CALLS, DEAD_LETTERS, HOSTED_ZONES, TABLES, usesRoute53 } from "./calls.ts";
@@ -109,21 +108,16 @@ const DOMAIN_NAMES_SERVICE = "ops.apigateway.amazonaws.com";
 
 /**
  * By action: the condition without which the call would amount to administration of the account. A role is created
- * and given permissions only inside the boundary. It is passed only to the services that execute the stack.
+ * and given permissions only inside the boundary. It is passed to Lambda only.
  */
 function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record<string, Condition>> {
   const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
   const eventsFunction = `arn:aws:lambda:${target.region}:${target.account}:function:${target.prefix}-events-function-*`;
-  const services = [
-    "lambda.amazonaws.com",
-    ...(settings.accessLogs === "manage" ? ["apigateway.amazonaws.com"] : []),
-  ];
   return {
-    "iam:AttachRolePolicy": { StringEquals: inside, ArnEquals: { "iam:PolicyARN": LOGGING_POLICY } },
     "iam:CreateRole": { StringEquals: inside },
     "iam:PutRolePermissionsBoundary": { StringEquals: inside },
     "iam:PutRolePolicy": { StringEquals: inside },
-    "iam:PassRole": { StringEquals: { "iam:PassedToService": services } },
+    "iam:PassRole": { StringEquals: { "iam:PassedToService": "lambda.amazonaws.com" } },
     "iam:CreateServiceLinkedRole": { StringEquals: { "iam:AWSServiceName": DOMAIN_NAMES_SERVICE } },
     // Without it, an alarm could stop or delete the virtual machines of the account.
     "cloudwatch:PutMetricAlarm": {
@@ -165,8 +159,8 @@ function namesBelow({ domains }: Settings): readonly string[] {
   return [...registered].flatMap((domain) => [domain, `*.${domain}`]);
 }
 
-/** The permissions of the functions, and with `accessLogs: manage` those of API Gateway's logging role. */
-function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
+/** The permissions of the functions. */
+function boundaryOf({ events }: Settings): readonly Grant[] {
   const functions = Object.values(
     events === undefined ? PERMISSIONS : { ...PERMISSIONS, EVENTS_PERMISSIONS },
   );
@@ -197,23 +191,7 @@ function boundaryOf({ accessLogs, events }: Settings): readonly Grant[] {
     },
     { actions: ["sqs:SendMessage"], resources: DEAD_LETTERS },
   ];
-  // API Gateway writes the logs of every API of the region with this role. It reads none but its own.
-  const gatewayLogs = [
-    {
-      actions: [
-        ...["logs:CreateLogGroup", "logs:CreateLogStream", "logs:DescribeLogGroups"],
-        ...["logs:DescribeLogStreams", "logs:PutLogEvents"],
-      ],
-      resources: ["logs:REGION:ACCOUNT:*"],
-    },
-    {
-      actions: ["logs:FilterLogEvents", "logs:GetLogEvents"],
-      resources: ["/aws/apigateway/*", "API-Gateway-Execution-Logs_*", "PREFIX-access-group-*"].map(
-        (group) => `logs:REGION:ACCOUNT:log-group:${group}`,
-      ),
-    },
-  ];
-  return [...tables, ownLogs, ...(changes ?? []), ...(accessLogs === "manage" ? gatewayLogs : [])];
+  return [...tables, ownLogs, ...(changes ?? [])];
 }
 
 interface Grant {

@@ -45,7 +45,7 @@ const hosts = { plan: "pro", domains, resolver: dns.address } as const;
 const everything = {
   events: { bus: "default" },
   waf: { requestsPerFiveMinutes: 3_000 },
-  accessLogs: "manage",
+  accessLogs: "account",
   alarmEmail: "ops@example.com",
 } as const;
 

@@ -94,7 +94,7 @@ const customDomain = (dns: HostDns) => (name: string, options: pulumi.ComponentR
 
 /** Every component, and the whole deployment, which is `StoreOrders` with its lookups, with each kind of DNS. */
 const PARTS: Readonly<Record<string, (name: string, options: pulumi.ComponentResourceOptions) => unknown>> = {
-  AccessLog: (name, options) => new AccessLog(name, { logRetentionDays: 1, manageAccount: true }, options),
+  AccessLog: (name, options) => new AccessLog(name, { logRetentionDays: 1 }, options),
   Api(name, options) {
     const create = (role: string) => new OrdersFunction(`${name}-${role}`, functionArgs, options);
     const functions = { list: create("list"), api: create("api") };

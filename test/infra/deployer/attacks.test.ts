@@ -10,16 +10,15 @@ const target = { region: "eu-central-1", account, prefix: "store-orders-producti
 const settings = withDefaults({
   plan: "pro",
   domains: defineDomains({ primary: "orders.example.com" }, { plan: "pro" }),
-  accessLogs: "manage",
+  accessLogs: "account",
   alarmEmail: "ops@example.com",
   waf: { requestsPerFiveMinutes: 3000 },
 });
 const printed = deployerPolicies(settings, target);
 const BOUNDARY = boundaryArn(settings, target);
 const ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess";
-const LOGGING = "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs";
 const everything: Policy = { Statement: [{ Effect: "Allow", Action: "*", Resource: "*" }] };
-const managed = { [BOUNDARY]: printed.boundary, [ADMINISTRATOR]: everything, [LOGGING]: everything };
+const managed = { [BOUNDARY]: printed.boundary, [ADMINISTRATOR]: everything };
 
 const arnOf = (name: string) => `arn:aws:iam::${account}:role/${name}`;
 const trusting = (Principal: NonNullable<Statement["Principal"]>): Policy => ({
@@ -31,9 +30,6 @@ const OWN = arnOf("store-orders-production-list-role-1a2b3c4");
 /** Created before the stack had a boundary. */
 const UNBOUND = arnOf("store-orders-production-api-role-1a2b3c4");
 const FOREIGN = arnOf("administrator");
-/** With which API Gateway writes its logs. The second was created before the stack had a boundary. */
-const ACCESS = arnOf("store-orders-production-access-role-1a2b3c4");
-const UNBOUND_ACCESS = arnOf("store-orders-production-access-role-5d6e7f8");
 const byPipeline = trusting({ AWS: PIPELINE });
 
 const startAttack = () =>
@@ -42,8 +38,6 @@ const startAttack = () =>
     { arn: OWN, trust: byLambda, policies: [], boundary: BOUNDARY },
     { arn: UNBOUND, trust: byLambda, policies: [] },
     { arn: FOREIGN, trust: byLambda, policies: [everything] },
-    { arn: ACCESS, trust: trusting({}), policies: [], boundary: BOUNDARY },
-    { arn: UNBOUND_ACCESS, trust: trusting({}), policies: [] },
   ]);
 type Account = ReturnType<typeof startAttack>;
 
@@ -60,13 +54,8 @@ describe("the policy of the deployment denies", () => {
       (by) => by.createRole({ arn: arnOf("evil"), trust: byPipeline, boundary: BOUNDARY }),
     ],
     ["a managed policy for a role of the stack", (by) => by.attachRolePolicy(OWN, ADMINISTRATOR)],
-    ["a managed policy for a role without a boundary", (by) => by.attachRolePolicy(UNBOUND, LOGGING)],
+    ["a managed policy for a role without a boundary", (by) => by.attachRolePolicy(UNBOUND, ADMINISTRATOR)],
     ["an inline policy for a role without a boundary", (by) => by.putRolePolicy(UNBOUND, everything)],
-    ["another managed policy for the logging role", (by) => by.attachRolePolicy(ACCESS, ADMINISTRATOR)],
-    [
-      "a managed policy for a logging role without a boundary",
-      (by) => by.attachRolePolicy(UNBOUND_ACCESS, LOGGING),
-    ],
     ["an inline policy for its own role", (by) => by.putRolePolicy(PIPELINE, everything)],
     ["an inline policy for a foreign role", (by) => by.putRolePolicy(FOREIGN, everything)],
     ["the removal of the boundary", (by) => by.deleteRolePermissionsBoundary(OWN)],
@@ -80,6 +69,7 @@ describe("the policy of the deployment denies", () => {
     ["a foreign role for a function", (by) => by.passRole(FOREIGN, "lambda.amazonaws.com")],
     ["its own role for a function", (by) => by.passRole(PIPELINE, "lambda.amazonaws.com")],
     ["a role of the stack for a virtual machine", (by) => by.passRole(OWN, "ec2.amazonaws.com")],
+    ["a role of the stack for an API", (by) => by.passRole(OWN, "apigateway.amazonaws.com")],
     ["a role of the stack for a build", (by) => by.passRole(OWN, "codebuild.amazonaws.com")],
     ["to assume a role of the stack", (by) => by.assumeRole(OWN)],
   ])("%s", (_attack, attempt) => {

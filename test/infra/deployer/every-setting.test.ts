@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
-import { LOGGING_POLICY } from "../../../infra/api/access-log.ts";
 import { NAMESPACE, settingsSchema } from "../../../infra/config/schema.ts";
 import { parseSettings } from "../../../infra/config/settings.ts";
 import { CALLS } from "../../../infra/deployer/calls.ts";
@@ -36,7 +35,6 @@ const ROWS: readonly Readonly<Record<string, unknown>>[] = [
   { waf: { requestsPerFiveMinutes: 3_000 } },
   { alarmEmail: "ops@example.com" },
   { accessLogs: "account" },
-  { accessLogs: "manage" },
   { reservedConcurrency: 20 },
   { tables: { orders: "shop", accounts: "shop-accounts" } },
   { renamedFrom: "shop/live", events: { bus: "default" } },
@@ -80,7 +78,6 @@ function contextOf({ inputs }: Registration, prefix: string): Context {
   const eventsFunction = `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${prefix}-events-function-1a2b3c4:live`;
   return {
     "iam:PermissionsBoundary": String(inputs["permissionsBoundary"] ?? BOUNDARY),
-    "iam:PolicyARN": LOGGING_POLICY,
     "lambda:Principal": String(inputs["principal"]),
     "lambda:FunctionArn": eventsFunction,
     "events:TargetArn": eventsFunction,

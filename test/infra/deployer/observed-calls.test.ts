@@ -26,7 +26,7 @@ const calls = Object.entries(observed).flatMap(([type, operations]) =>
 
 const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-const everyOption = { accessLogs: "manage", alarmEmail: "ops@example.com" } as const;
+const everyOption = { accessLogs: "account", alarmEmail: "ops@example.com" } as const;
 const waf = { requestsPerFiveMinutes: 3000 };
 const events = { bus: "default" };
 const withEverything = withDefaults({ plan: "pro", domains, waf, events, ...everyOption });
@@ -40,10 +40,6 @@ const ofEventsFunction = {
 
 /** The condition keys of a call by this program, which the recording does not have. */
 const CONTEXTS: Readonly<Record<string, Context>> = {
-  "iam:AttachRolePolicy": {
-    "iam:PermissionsBoundary": boundaryArn(withEverything, target),
-    "iam:PolicyARN": "arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",
-  },
   "iam:CreateRole": { "iam:PermissionsBoundary": boundaryArn(withEverything, target) },
   "iam:PutRolePolicy": { "iam:PermissionsBoundary": boundaryArn(withEverything, target) },
   "events:PutTargets": { "events:TargetArn": ofEventsFunction["lambda:FunctionArn"] },
@@ -76,7 +72,6 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
     "changes of settings that this program never changes",
   ],
   [/acm:DescribeCertificate/, "the wait for a certificate, which the emulator does not issue"],
-  [/iam:DetachRolePolicy/, "the logging role of the account stays when the stack is destroyed"],
   [/apigateway:\w+/, "a route or a setting that a later version changes"],
 ];
 

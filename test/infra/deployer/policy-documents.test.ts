@@ -21,7 +21,7 @@ const PRINT = fileURLToPath(new URL("../../../infra/deployer/print.ts", import.m
 const BOUNDARY = everything["store-orders:permissionsBoundary"];
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
 const allSettings = withDefaults({
-  ...{ plan: "pro", domains, accessLogs: "manage", alarmEmail: "ops@example.com" },
+  ...{ plan: "pro", domains, accessLogs: "account", alarmEmail: "ops@example.com" },
   ...{ waf: { requestsPerFiveMinutes: 3000 }, events: { bus: "default" }, permissionsBoundary: BOUNDARY },
 });
 const typesOf = ({ registrations }: Outcome) =>
@@ -62,7 +62,7 @@ describe("the policies", () => {
     expect(actions.filter((action) => action.includes("*"))).toEqual([]);
     const passing = deploying.filter(({ Action }) => Action.includes("iam:PassRole"));
     expect(passing.flatMap(({ Resource }) => Resource)).toEqual(
-      ["list", "api", "events", "access"].map(
+      ["list", "api", "events"].map(
         (role) => `arn:aws:iam::123456789012:role/store-orders-production-${role}-role-*`,
       ),
     );
@@ -139,7 +139,7 @@ describe("the policies", () => {
   test("cover the names that the resources of an update get, and no other name", async () => {
     const { registrations } = await complete;
     const named = registrations.filter(({ custom, type }) => custom && NAMED.test(type));
-    expect(named.length).toBeGreaterThan(35);
+    expect(named.length).toBeGreaterThan(34);
     const unconditional = { Statement: deploying.map(({ Condition: _, ...statement }) => statement) };
     for (const { type, name, inputs } of named) {
       const { write: [action = ""] = [], resources: [pattern = ""] = [] } = CALLS[type] ?? {};
@@ -182,7 +182,7 @@ describe("the policies", () => {
       }
     }
     const roles = ofType({ registrations }, "aws:iam/role:Role");
-    expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual(Array(4).fill(BOUNDARY));
+    expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual(Array(3).fill(BOUNDARY));
   });
 
   test("fit the size limit of a managed policy", () => {

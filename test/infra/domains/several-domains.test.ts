@@ -33,7 +33,7 @@ const allOptions = run({
     },
     {
       "store-orders:alarmEmail": "oncall@example.com",
-      "store-orders:accessLogs": "manage",
+      "store-orders:accessLogs": "account",
       "store-orders:permissionsBoundary": BOUNDARY,
       "store-orders:reservedConcurrency": 20,
       "store-orders:timeoutSeconds": 60,
@@ -157,7 +157,7 @@ describe("several hosts", () => {
   test("every role has the permissions boundary of the settings, and without one none has", async () => {
     const boundaries = async (run: Promise<Recording>) =>
       ofType(await run, "aws:iam/role:Role").map(({ inputs }) => inputs["permissionsBoundary"]);
-    expect(await boundaries(success(allOptions))).toEqual([BOUNDARY, BOUNDARY, BOUNDARY]);
+    expect(await boundaries(success(allOptions))).toEqual([BOUNDARY, BOUNDARY]);
     expect(await boundaries(success(standard))).toEqual([undefined, undefined]);
   });
 
@@ -179,12 +179,10 @@ describe("several hosts", () => {
     expect(streamed?.inputs["timeoutMilliseconds"]).toBe(60_000);
   });
 
-  test("the account's logging role is set on request and retained on destroy", async () => {
+  test("access logs are written on request, and the logging role of the account is not set", async () => {
     const outcome = await success(allOptions);
-    const [account] = ofType(outcome, "aws:apigateway/account:Account");
-    expect(account?.retainOnDelete).toBe(true);
+    expect(ofType(outcome, "aws:apigateway/account:Account")).toEqual([]);
     const stage = find(outcome, "store-orders-production-gateway-stage");
-    expect(stage.dependencies).toContain(account?.urn);
     expect(JSON.stringify(stage.inputs["accessLogSettings"])).toContain(
       "$context.integration.timeToFirstContent",
     );

@@ -28,7 +28,6 @@ const FIXED_INPUTS: Readonly<Record<string, readonly string[]>> = {
   "aws:dynamodb/table:Table": ["hashKey", "name", "rangeKey"],
   "aws:iam/role:Role": ["name", "path"],
   "aws:iam/rolePolicy:RolePolicy": ["name", "role"],
-  "aws:iam/rolePolicyAttachment:RolePolicyAttachment": ["policyArn", "role"],
   "aws:lambda/alias:Alias": ["functionName", "name"],
   "aws:lambda/eventSourceMapping:EventSourceMapping": ["eventSourceArn", "startingPosition"],
   "aws:lambda/function:Function": ["name", "packageType"],

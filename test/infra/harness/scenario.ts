@@ -9,7 +9,7 @@ export const production = stackFile("production");
 /** The same with every setting that adds or closes something. */
 export const everything = {
   ...production,
-  "store-orders:accessLogs": "manage",
+  "store-orders:accessLogs": "account",
   "store-orders:alarmEmail": "ops@example.com",
   "store-orders:closePlatformHost": true,
   "store-orders:events": { bus: "default" },

@@ -1,206 +1,185 @@
 import type { Settings } from "../config/settings.ts";
 
-/** The calls that the provider makes for a type of resource, and the resources that they may be limited to. */
-interface ResourceCalls {
-  /** To read the resource: in a preview with --refresh, and in every deployment. */
-  readonly read: readonly string[];
-  /** To create, change and delete it. */
-  readonly write: readonly string[];
+/** Calls of the provider to one service, and the resources that they may be limited to. */
+interface ServiceCalls {
+  /** The types of resources that they are for. The other provider, Cloudflare, has its own token. */
+  readonly types: readonly string[];
+  /** The service and the names of its actions, such as `dynamodb: CreateTable DeleteTable`. */
+  readonly actions: string;
   /** Resource names after `arn:aws:`, with the placeholders of policy-documents.ts, such as REGION. */
   readonly resources: readonly string[];
-  /** True if the settings of a stack need this type. @default always */
+  /** True if the settings of a stack need these calls. @default always */
   readonly neededBy?: (settings: Settings) => boolean;
 }
 
 const hasDomains = ({ domains }: Settings) => domains?.primary !== undefined;
-/** The stack creates records at Route 53. */
-export const usesRoute53 = (settings: Settings) => hasDomains(settings) && settings.dns === "route53";
-const hasAlarmEmail = ({ alarmEmail }: Settings) => alarmEmail !== undefined;
 const hasEvents = ({ events }: Settings) => events !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
 
-/** API Gateway chooses identifiers, so its resources cannot be limited to those of a stack. */
-const APIS = ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*"];
-const api = callsOf("apigateway", APIS, "GET", "DELETE PATCH POST");
-/** The tags of an API, a stage or a domain name are a resource of their own, below `/tags`. */
-const TAGS = "apigateway:REGION::/tags/*";
-const taggedApi = callsOf("apigateway", [...APIS, TAGS], "GET", "DELETE PATCH POST PUT");
-/** Created by PUT, because the path that is created is known before. */
-const apiPart = callsOf("apigateway", APIS, "GET", "DELETE PATCH PUT");
-// Names are complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
 /** The tables, which can have names of their own. */
 export const TABLES = {
   orders: "dynamodb:REGION:ACCOUNT:table/ORDERS_TABLE",
   accounts: "dynamodb:REGION:ACCOUNT:table/ACCOUNTS_TABLE",
 } as const;
-const ROLES = ["list", "api", "events"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`);
-const LOG_GROUPS = ["list-logs", "api-logs", "events-logs", "access-group"].map(
-  (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
-);
-const FUNCTIONS = ["list", "api", "events"].map(
-  (role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`,
-);
-const DOMAIN_NAMES = ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*"];
-/** ACM chooses identifiers, too. */
-const CERTIFICATES = ["acm:REGION:ACCOUNT:certificate/*"];
-/** Their identifiers are not known either. The names and types of records are a condition: see policy-documents.ts. */
-export const HOSTED_ZONES = ["route53:::hostedzone/*"];
-const TOPICS = ["sns:REGION:ACCOUNT:PREFIX-alarms-*"];
 /** The queue of the setting `events`. */
 export const DEAD_LETTERS = ["sqs:REGION:ACCOUNT:PREFIX-events-dead-letters-*"];
-const RULES = ["events:REGION:ACCOUNT:rule/PREFIX-events-schedule-*"];
+const STAGES = "apigateway:REGION::/restapis/*/stages/*";
 const WEB_ACLS = ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-gateway-waf-acl-*"];
+/** The tags of an API, a stage or a domain name are a resource of their own. */
+const TAGS = "apigateway:REGION::/tags/*";
+/** The role that API Gateway creates with the first domain name of an account. */
+export const DOMAIN_NAMES_SERVICE = "ops.apigateway.amazonaws.com";
 
-/** By type of AWS resource. The other provider, Cloudflare, has its own token. */
-export const CALLS: Readonly<Record<string, ResourceCalls>> = {
-  "aws:dynamodb/table:Table": callsOf(
-    "dynamodb",
-    Object.values(TABLES),
-    "DescribeContinuousBackups DescribeTable DescribeTimeToLive ListTagsOfResource",
-    "CreateTable DeleteTable TagResource UntagResource UpdateContinuousBackups UpdateTable",
-  ),
-  "aws:iam/role:Role": callsOf(
-    "iam",
-    ROLES,
-    "GetRole ListAttachedRolePolicies ListInstanceProfilesForRole ListRolePolicies",
-    "CreateRole DeleteRole PassRole PutRolePermissionsBoundary TagRole UntagRole",
-  ),
-  "aws:iam/rolePolicy:RolePolicy": callsOf("iam", ROLES, "GetRolePolicy", "DeleteRolePolicy PutRolePolicy"),
-  "aws:cloudwatch/logGroup:LogGroup": callsOf(
-    "logs",
-    [...LOG_GROUPS, "logs:REGION:ACCOUNT:log-group::log-stream:*"],
-    "DescribeLogGroups ListTagsForResource",
-    "CreateLogGroup DeleteLogGroup DeleteRetentionPolicy PutRetentionPolicy TagResource UntagResource",
-  ),
-  "aws:lambda/function:Function": callsOf(
-    "lambda",
-    FUNCTIONS,
-    "GetFunction GetFunctionCodeSigningConfig GetFunctionConfiguration ListTags ListVersionsByFunction",
-    "CreateFunction DeleteFunction DeleteFunctionConcurrency PublishVersion PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration",
-  ),
-  "aws:lambda/alias:Alias": callsOf("lambda", FUNCTIONS, "GetAlias", "CreateAlias DeleteAlias UpdateAlias"),
-  "aws:lambda/permission:Permission": callsOf(
-    "lambda",
-    FUNCTIONS,
-    "GetPolicy",
-    "AddPermission RemovePermission",
-  ),
-  "aws:apigateway/restApi:RestApi": taggedApi,
-  "aws:apigateway/resource:Resource": api,
-  "aws:apigateway/method:Method": apiPart,
-  "aws:apigateway/integration:Integration": apiPart,
-  "aws:apigateway/response:Response": apiPart,
-  "aws:apigateway/deployment:Deployment": api,
-  "aws:apigateway/stage:Stage": taggedApi,
-  "aws:apigateway/methodSettings:MethodSettings": callsOf("apigateway", APIS, "GET", "PATCH"),
-  "aws:apigateway/domainName:DomainName": {
-    ...callsOf("apigateway", [...DOMAIN_NAMES, TAGS], "GET", "DELETE PATCH POST PUT"),
-    neededBy: hasDomains,
+/**
+ * Every call that creates, reads, changes or deletes a resource of a stack, or looks something up for it. Names are
+ * complete up to the suffix that Pulumi adds: the stack `staging` has no rights on the stack `staging-eu`.
+ */
+const SERVICES: readonly ServiceCalls[] = [
+  { types: [], actions: "sts: GetCallerIdentity", resources: [] },
+  {
+    types: ["aws:dynamodb/table:Table"],
+    actions:
+      "dynamodb: CreateTable DeleteTable DescribeContinuousBackups DescribeTable DescribeTimeToLive ListTagsOfResource TagResource UntagResource UpdateContinuousBackups UpdateTable",
+    resources: Object.values(TABLES),
   },
-  "aws:apigateway/basePathMapping:BasePathMapping": {
-    ...callsOf("apigateway", DOMAIN_NAMES, "GET", "DELETE PATCH POST"),
-    neededBy: hasDomains,
+  {
+    types: ["aws:iam/role:Role", "aws:iam/rolePolicy:RolePolicy"],
+    actions:
+      "iam: CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListInstanceProfilesForRole ListRolePolicies PassRole PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole",
+    resources: ["list", "api", "events"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`),
   },
-  "aws:acm/certificate:Certificate": {
-    ...callsOf(
-      "acm",
-      CERTIFICATES,
-      "DescribeCertificate ListTagsForCertificate",
-      "AddTagsToCertificate DeleteCertificate RemoveTagsFromCertificate RequestCertificate",
+  {
+    types: ["aws:cloudwatch/logGroup:LogGroup"],
+    actions:
+      "logs: CreateLogGroup DeleteLogGroup DeleteRetentionPolicy DescribeLogGroups ListTagsForResource PutRetentionPolicy TagResource UntagResource",
+    resources: [
+      ...["list-logs", "api-logs", "events-logs", "access-group"].map(
+        (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
+      ),
+      "logs:REGION:ACCOUNT:log-group::log-stream:*",
+    ],
+  },
+  {
+    types: ["aws:lambda/function:Function", "aws:lambda/alias:Alias", "aws:lambda/permission:Permission"],
+    actions:
+      "lambda: AddPermission CreateAlias CreateFunction DeleteAlias DeleteFunction DeleteFunctionConcurrency GetAlias GetFunction GetFunctionCodeSigningConfig GetFunctionConfiguration GetPolicy ListTags ListVersionsByFunction PublishVersion PutFunctionConcurrency RemovePermission TagResource UntagResource UpdateAlias UpdateFunctionCode UpdateFunctionConfiguration",
+    resources: ["list", "api", "events"].map(
+      (role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`,
     ),
+  },
+  {
+    types: [
+      "aws:apigateway/restApi:RestApi",
+      "aws:apigateway/resource:Resource",
+      "aws:apigateway/method:Method",
+      "aws:apigateway/integration:Integration",
+      "aws:apigateway/response:Response",
+      "aws:apigateway/deployment:Deployment",
+      "aws:apigateway/stage:Stage",
+      "aws:apigateway/methodSettings:MethodSettings",
+    ],
+    actions: "apigateway: DELETE GET PATCH POST PUT",
+    // API Gateway chooses identifiers, so its resources cannot be limited to those of a stack.
+    resources: ["apigateway:REGION::/restapis", "apigateway:REGION::/restapis/*", TAGS],
+  },
+  {
+    types: ["aws:apigateway/domainName:DomainName", "aws:apigateway/basePathMapping:BasePathMapping"],
+    actions: "apigateway: DELETE GET PATCH POST PUT",
+    resources: ["apigateway:REGION::/domainnames", "apigateway:REGION::/domainnames/*", TAGS],
     neededBy: hasDomains,
   },
-  "aws:acm/certificateValidation:CertificateValidation": {
-    ...callsOf("acm", CERTIFICATES, "DescribeCertificate"),
+  {
+    types: [],
+    actions: "iam: CreateServiceLinkedRole",
+    resources: [`iam::ACCOUNT:role/aws-service-role/${DOMAIN_NAMES_SERVICE}/*`],
     neededBy: hasDomains,
   },
-  "aws:route53/record:Record": {
-    ...callsOf(
-      "route53",
-      [...HOSTED_ZONES, "route53:::change/*"],
-      "GetHostedZone ListResourceRecordSets",
-      "ChangeResourceRecordSets GetChange",
-    ),
-    neededBy: usesRoute53,
+  {
+    types: ["aws:acm/certificate:Certificate", "aws:acm/certificateValidation:CertificateValidation"],
+    actions:
+      "acm: AddTagsToCertificate DeleteCertificate DescribeCertificate ListTagsForCertificate RemoveTagsFromCertificate RequestCertificate",
+    // ACM chooses identifiers, too.
+    resources: ["acm:REGION:ACCOUNT:certificate/*"],
+    neededBy: hasDomains,
   },
-  "aws:cloudwatch/metricAlarm:MetricAlarm": callsOf(
-    "cloudwatch",
-    ["cloudwatch:REGION:ACCOUNT:alarm:PREFIX-*"],
-    "DescribeAlarms ListTagsForResource",
-    "DeleteAlarms PutMetricAlarm TagResource UntagResource",
-  ),
-  "aws:cloudwatch/dashboard:Dashboard": callsOf(
-    "cloudwatch",
+  {
+    types: [],
+    actions: "acm: GetCertificate ListCertificates ListTagsForCertificate",
+    resources: ["acm:REGION:ACCOUNT:certificate/*"],
+    neededBy: ({ dns, domains }) => dns === "manual" && domains !== undefined,
+  },
+  {
+    types: ["aws:route53/record:Record"],
+    actions:
+      "route53: ChangeResourceRecordSets GetChange GetHostedZone ListHostedZones ListResourceRecordSets ListTagsForResource",
+    // Their identifiers are not known either. The names and types of records are a condition: see policy-documents.ts.
+    resources: ["route53:::hostedzone/*", "route53:::change/*"],
+    neededBy: (settings) => hasDomains(settings) && settings.dns === "route53",
+  },
+  {
+    types: ["aws:cloudwatch/metricAlarm:MetricAlarm"],
+    actions:
+      "cloudwatch: DeleteAlarms DescribeAlarms ListTagsForResource PutMetricAlarm TagResource UntagResource",
+    resources: ["cloudwatch:REGION:ACCOUNT:alarm:PREFIX-*"],
+  },
+  {
+    types: ["aws:cloudwatch/dashboard:Dashboard"],
+    actions: "cloudwatch: DeleteDashboards GetDashboard PutDashboard",
     // The second is the name in earlier versions, which is deleted once.
-    ["cloudwatch::ACCOUNT:dashboard/PREFIX-REGION", "cloudwatch::ACCOUNT:dashboard/PREFIX"],
-    "GetDashboard",
-    "DeleteDashboards PutDashboard",
-  ),
-  "aws:sns/topic:Topic": {
-    ...callsOf(
-      "sns",
-      TOPICS,
-      "GetTopicAttributes ListTagsForResource",
-      "CreateTopic DeleteTopic SetTopicAttributes TagResource UntagResource",
-    ),
-    neededBy: hasAlarmEmail,
+    resources: ["cloudwatch::ACCOUNT:dashboard/PREFIX-REGION", "cloudwatch::ACCOUNT:dashboard/PREFIX"],
   },
-  "aws:sns/topicSubscription:TopicSubscription": {
-    ...callsOf("sns", TOPICS, "GetSubscriptionAttributes", "SetSubscriptionAttributes Subscribe Unsubscribe"),
-    neededBy: hasAlarmEmail,
+  {
+    types: ["aws:sns/topic:Topic", "aws:sns/topicSubscription:TopicSubscription"],
+    actions:
+      "sns: CreateTopic DeleteTopic GetSubscriptionAttributes GetTopicAttributes ListTagsForResource SetSubscriptionAttributes SetTopicAttributes Subscribe TagResource Unsubscribe UntagResource",
+    resources: ["sns:REGION:ACCOUNT:PREFIX-alarms-*"],
+    neededBy: ({ alarmEmail }) => alarmEmail !== undefined,
   },
-  "aws:sqs/queue:Queue": {
-    ...callsOf(
-      "sqs",
-      DEAD_LETTERS,
-      "GetQueueAttributes ListQueueTags",
-      "CreateQueue DeleteQueue SetQueueAttributes TagQueue UntagQueue",
-    ),
+  {
+    types: ["aws:sqs/queue:Queue"],
+    actions:
+      "sqs: CreateQueue DeleteQueue GetQueueAttributes ListQueueTags SetQueueAttributes TagQueue UntagQueue",
+    resources: DEAD_LETTERS,
     neededBy: hasEvents,
   },
-  // Lambda chooses the identifiers of mappings. Their function is a condition: see policy-documents.ts.
-  "aws:lambda/eventSourceMapping:EventSourceMapping": {
-    ...callsOf(
-      "lambda",
-      ["lambda:REGION:ACCOUNT:event-source-mapping:*"],
-      "GetEventSourceMapping ListTags",
-      "CreateEventSourceMapping DeleteEventSourceMapping TagResource UntagResource UpdateEventSourceMapping",
-    ),
+  {
+    types: ["aws:lambda/eventSourceMapping:EventSourceMapping"],
+    actions:
+      "lambda: CreateEventSourceMapping DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource UpdateEventSourceMapping",
+    // Lambda chooses the identifiers of mappings. Their function is a condition: see policy-documents.ts.
+    resources: ["lambda:REGION:ACCOUNT:event-source-mapping:*"],
     neededBy: hasEvents,
   },
-  "aws:cloudwatch/eventRule:EventRule": {
-    ...callsOf(
-      "events",
-      RULES,
-      "DescribeRule ListTagsForResource",
-      "DeleteRule PutRule TagResource UntagResource",
-    ),
+  {
+    types: ["aws:cloudwatch/eventRule:EventRule", "aws:cloudwatch/eventTarget:EventTarget"],
+    actions:
+      "events: DeleteRule DescribeRule ListTagsForResource ListTargetsByRule PutRule PutTargets RemoveTargets TagResource UntagResource",
+    resources: ["events:REGION:ACCOUNT:rule/PREFIX-events-schedule-*"],
     neededBy: hasEvents,
   },
-  "aws:cloudwatch/eventTarget:EventTarget": {
-    ...callsOf("events", RULES, "ListTargetsByRule", "PutTargets RemoveTargets"),
-    neededBy: hasEvents,
-  },
-  "aws:wafv2/webAcl:WebAcl": {
-    ...callsOf(
-      "wafv2",
-      WEB_ACLS,
-      "GetWebACL ListTagsForResource",
-      "CreateWebACL DeleteWebACL TagResource UntagResource UpdateWebACL",
-    ),
+  {
+    types: ["aws:wafv2/webAcl:WebAcl"],
+    actions:
+      "wafv2: CreateWebACL DeleteWebACL GetWebACL ListTagsForResource TagResource UntagResource UpdateWebACL",
+    resources: WEB_ACLS,
     neededBy: hasWaf,
   },
-  "aws:wafv2/webAclAssociation:WebAclAssociation": {
-    read: ["wafv2:GetWebACLForResource"],
-    write: ["apigateway:SetWebACL", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"],
-    resources: [...WEB_ACLS, "apigateway:REGION::/restapis/*/stages/*"],
+  {
+    types: ["aws:wafv2/webAclAssociation:WebAclAssociation"],
+    actions: "wafv2: AssociateWebACL DisassociateWebACL GetWebACLForResource",
+    resources: [...WEB_ACLS, STAGES],
     neededBy: hasWaf,
   },
-};
+  {
+    types: [],
+    actions: "apigateway: SetWebACL",
+    resources: [...WEB_ACLS, STAGES],
+    neededBy: hasWaf,
+  },
+];
 
-/** The calls of one service on the same resources: the names of its actions, divided by spaces. */
-function callsOf(service: string, resources: readonly string[], read: string, write = ""): ResourceCalls {
-  const actions = (names: string) =>
-    names === "" ? [] : names.split(" ").map((name) => `${service}:${name}`);
-  return { read: actions(read), write: actions(write), resources };
-}
+/** The same with each action by its own name, such as `dynamodb:CreateTable`. */
+export const CALLS = SERVICES.map(({ actions, ...others }) => {
+  const [service, names = ""] = actions.split(": ");
+  return { ...others, actions: names.split(" ").map((name) => `${service}:${name}`) };
+});

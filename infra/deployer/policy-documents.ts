@@ -3,7 +3,7 @@ import { registrableDomainOf } from "../../lib/domains/zone.ts";
 import { type DynamodbTableNames, OUTBOX_INDEX, tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import type { Settings } from "../config/settings.ts";
 import { EVENTS_PERMISSIONS, PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
-import { CALLS, DEAD_LETTERS, HOSTED_ZONES, TABLES, usesRoute53 } from "./calls.ts";
+import { CALLS, DEAD_LETTERS, DOMAIN_NAMES_SERVICE, TABLES } from "./calls.ts";
 
 interface DeployTarget {
   readonly region: string;
@@ -64,47 +64,20 @@ export function boundaryArn({ permissionsBoundary }: Settings, { account, prefix
 /** The policies for a stack: exactly the calls for the resources that its settings need. */
 export function deployerPolicies(settings: Settings, target: DeployTarget): DeployerPolicies {
   const named = { ...target, tables: tableNames({ prefix: target.prefix, tables: settings.tables }) };
-  const types = Object.values(CALLS).filter(({ neededBy }) => neededBy?.(settings) ?? true);
-  const lookups =
-    settings.dns === "manual" && settings.domains !== undefined
-      ? ["acm:GetCertificate", "acm:ListCertificates", "acm:ListTagsForCertificate"]
-      : [];
-  const zoneLookups = usesRoute53(settings) ? ["route53:ListHostedZones", "route53:ListTagsForResource"] : [];
-  const read = [
-    { actions: ["sts:GetCallerIdentity", ...lookups], resources: ["acm:REGION:ACCOUNT:certificate/*"] },
-    { actions: zoneLookups, resources: HOSTED_ZONES },
-    ...types.map(({ read, resources }) => ({ actions: read, resources })),
-  ];
-  const write = types.map(({ write, resources }) => ({ actions: write, resources }));
-  const smokeTest = {
-    actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
-    resources: [TABLES.orders],
-  };
-  // API Gateway creates its role with the first domain name of an account.
-  const firstDomain =
-    settings.domains?.primary === undefined
-      ? []
-      : [
-          {
-            actions: ["iam:CreateServiceLinkedRole"],
-            resources: [`iam::ACCOUNT:role/aws-service-role/${DOMAIN_NAMES_SERVICE}/*`],
-          },
-        ];
-  const grants = [...write, smokeTest, ...firstDomain];
-  const writing = (isPart: (action: string) => boolean) => {
-    const part = grants.map(({ actions, resources }) => ({ actions: actions.filter(isPart), resources }));
-    return toDocument(part, named, conditionsOf(settings, target));
-  };
+  const needed = CALLS.filter(({ neededBy }) => neededBy?.(settings) ?? true);
+  const part = (isPart: (action: string) => boolean) =>
+    needed.map(({ actions, resources }) => ({ actions: actions.filter(isPart), resources }));
+  const document = (grants: readonly Grant[]) => toDocument(grants, named, conditionsOf(settings, target));
+  const reads = (action: string) => /:(GET|Get|List|Describe)/.test(action);
   const isOfFunctions = (action: string) => /^(iam|lambda|logs):/.test(action);
+  const smokeTest = { actions: ["dynamodb:GetItem", "dynamodb:PutItem"], resources: [TABLES.orders] };
   return {
-    preview: toDocument(read, named),
-    deploy: writing((action) => !isOfFunctions(action)),
-    functions: writing(isOfFunctions),
-    boundary: toDocument(boundaryOf(settings), named),
+    preview: document(part(reads)),
+    deploy: document([...part((action) => !reads(action) && !isOfFunctions(action)), smokeTest]),
+    functions: document(part((action) => !reads(action) && isOfFunctions(action))),
+    boundary: document(boundaryOf(settings)),
   };
 }
-
-const DOMAIN_NAMES_SERVICE = "ops.apigateway.amazonaws.com";
 
 /**
  * By action: the condition without which the call would amount to administration of the account. A role is created
@@ -203,7 +176,7 @@ interface Grant {
 function toDocument(
   grants: readonly Grant[],
   { region, account, prefix, tables }: DeployTarget & { readonly tables: DynamodbTableNames },
-  conditions: Readonly<Record<string, Condition>> = {},
+  conditions: Readonly<Record<string, Condition>>,
 ): PolicyDocument {
   const values: Readonly<Record<string, string>> = {
     ...{ REGION: region, ACCOUNT: account, PREFIX: prefix },

@@ -71,8 +71,9 @@ const EXPLAINED: readonly (readonly [actions: RegExp, reason: string])[] = [
     /logs:DeleteRetentionPolicy|(sns|sqs):Set\w+|lambda:UpdateEventSourceMapping/,
     "changes of settings that this program never changes",
   ],
-  [/acm:DescribeCertificate/, "the wait for a certificate, which the emulator does not issue"],
-  [/apigateway:\w+/, "a route or a setting that a later version changes"],
+  [/sts:GetCallerIdentity/, "the provider asks at its start who it is"],
+  [/iam:CreateServiceLinkedRole/, "made by API Gateway, with the first domain name of an account"],
+  [/acm:GetCertificate/, "the look-up of a certificate that is issued"],
 ];
 
 describe("the policies of the deployer", () => {
@@ -82,7 +83,7 @@ describe("the policies of the deployer", () => {
     expect(allowed([preview, deploy, functions], action, resource), `${action} on ${resource}`).toBe(true);
     if (operation === "read" || operation === "invoke")
       expect(allowed([preview], action, resource)).toBe(true);
-    else expect(CALLS[type]).toBeDefined();
+    else expect(CALLS.flatMap(({ types }) => types)).toContain(type);
   });
 
   test.each(["restapis/a1b2", "restapis/a1b2/stages/live", "domainnames/orders.example.com"])(
@@ -110,10 +111,8 @@ describe("the policies of the deployer", () => {
   });
 
   test("contain only actions that a run has called or that have an explanation", () => {
-    const called = new Set(calls.map(({ type, action }) => `${type} ${action}`));
-    const others = Object.entries(CALLS).flatMap(([type, { read, write }]) =>
-      [...read, ...write].filter((action) => !called.has(`${type} ${action}`)),
-    );
+    const called = new Set(calls.map(({ action }) => action));
+    const others = CALLS.flatMap(({ actions }) => actions.filter((action) => !called.has(action)));
     expect(others.filter((action) => !EXPLAINED.some(([actions]) => actions.test(action)))).toEqual([]);
     expect(EXPLAINED.filter(([actions]) => !others.some((action) => actions.test(action)))).toEqual([]);
   });

@@ -29,9 +29,8 @@ const typesOf = ({ registrations }: Outcome) =>
     .filter((type) => type.startsWith("aws:"))
     .toSorted();
 const neededTypes = (settings: typeof allSettings) =>
-  Object.entries(CALLS)
-    .filter(([, { neededBy }]) => neededBy?.(settings) ?? true)
-    .map(([type]) => type)
+  CALLS.filter(({ neededBy }) => neededBy?.(settings) ?? true)
+    .flatMap(({ types }) => types)
     .toSorted();
 const complete = success(update(everything));
 const actionsOf = (document: { Statement: readonly { Action: readonly string[] }[] }) =>
@@ -142,7 +141,9 @@ describe("the policies", () => {
     expect(named.length).toBeGreaterThan(34);
     const unconditional = { Statement: deploying.map(({ Condition: _, ...statement }) => statement) };
     for (const { type, name, inputs } of named) {
-      const { write: [action = ""] = [], resources: [pattern = ""] = [] } = CALLS[type] ?? {};
+      const { actions = [], resources: [pattern = ""] = [] } =
+        CALLS.find(({ types }) => types.includes(type)) ?? {};
+      const action = actions.find((each) => !/:(Get|List|Describe)/.test(each)) ?? "";
       const [before = ""] = pattern
         .replace("REGION", target.region)
         .replace(":ACCOUNT:", `:${target.account}:`)

@@ -5,7 +5,6 @@ import { testContract } from "./test-contract.ts";
 describe("the memory store fulfils the store contract", () => {
   const reason = "each memory store has its own data, in the memory of its process";
   testContract("memory", () => ({ store: createMemoryStore() }), {
-    openAnother: reason,
     interrupt: reason,
     loseResponse: reason,
     damage: "it keeps objects, not text",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { admissionCases } from "../../lib/stores/contract/admission-cases.ts";
 import { banCases } from "../../lib/stores/contract/ban-cases.ts";
-import { type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
+import { type ContractCase, type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
 import { outageCases } from "../../lib/stores/contract/outage-cases.ts";
 import { outboxCases } from "../../lib/stores/contract/outbox-cases.ts";
 import { planCases } from "../../lib/stores/contract/plan-cases.ts";
@@ -36,8 +36,8 @@ function partOf(name: string): ContractPart {
  */
 export function testContract(
   engine: string,
-  open: (needs: keyof ContractOptions | undefined) => ContractFixture | Promise<ContractFixture>,
-  skipped: Partial<Record<keyof ContractOptions, string>> = {},
+  open: (needs: ContractCase["needs"]) => ContractFixture | Promise<ContractFixture>,
+  skipped: Partial<Record<NonNullable<ContractCase["needs"]>, string>> = {},
   part?: ContractPart,
 ): void {
   for (const [option, reason] of Object.entries(skipped))

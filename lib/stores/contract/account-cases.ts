@@ -22,17 +22,6 @@ const apiKey = (name: string | number): ApiKey => ({
 });
 
 export const accountCases = defineCases({ of: "accounts" }, (test) => {
-  test("the first environment that is recorded stays, whoever records another one at the same time, and is no account", async (accounts) => {
-    const recorded = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
-    );
-    assert.equal(new Set(recorded).size, 1);
-    assert.ok(recorded[0] === "live" || recorded[0] === "test", `the environment is ${recorded[0]}`);
-    for (const environment of ["test", "live"] as const)
-      assert.equal(await accounts.recordEnvironment(environment), recorded[0]);
-    assert.deepEqual(await collect(accounts.list()), []);
-  });
-
   test("a created account is found unchanged, without usage and without rejections", async (accounts) => {
     const created: AccountSettings[] = [
       account,
@@ -197,17 +186,6 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     const updated = await accounts.update("acme", (current) => addKey(current, apiKey(1), AT));
     assert.equal(updated.ok, true);
     assert.deepEqual((await accounts.find("acme"))?.keys, [apiKey(2), apiKey(1)]);
-  });
-
-  test("keys added concurrently are all kept, up to 20 active keys", async (accounts) => {
-    await accounts.create(account);
-    const results = await Promise.all(
-      Array.from({ length: 25 }, (_, index) =>
-        accounts.update("acme", (current) => addKey(current, apiKey(index), AT)),
-      ),
-    );
-    assert.equal(results.filter(({ ok }) => !ok).length, 5);
-    assert.equal((await accounts.find("acme"))?.keys.length, 20);
   });
 
   test("a rotated key has its successor, and of concurrent rotations exactly one succeeds", async (accounts) => {

@@ -8,8 +8,8 @@
  * ```
  *
  * Each case needs an empty store of its own, and rejects with an `AssertionError` if the guarantee does not hold. Some
- * need more, such as further instances of the same store (see `ContractOptions`). Without it, they are skipped and
- * resolve with the reason.
+ * need more, such as a way to interrupt the database (see `ContractOptions`). Without it, they are skipped and resolve
+ * with the reason.
  *
  * @module store-orders/contract
  */

@@ -14,7 +14,6 @@ import type { Store } from "../store.ts";
 import { type AllOptions, collect, defineCases } from "./contract-case.ts";
 import { AT, createAccountFixture, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
-import { listWhileChanging } from "./order-cases.ts";
 
 const INSTANCES = 4;
 /** How many calls an instance makes at once. */
@@ -43,7 +42,7 @@ async function inLanes<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 /** The guarantees that span several instances of a store on one database, as several processes are. */
-export const instanceCases = defineCases({ of: "store", needs: "openAnother" }, (test) => {
+export const instanceCases = defineCases({ of: "store" }, (test) => {
   test("of 400 concurrent requests over 4 instances, exactly 60 are admitted, and all others are counted as rejected", async (store, options) => {
     await createAccountFixture(store.accounts);
     const calls = Array.from({ length: 100 }, (_, call) => call);
@@ -109,6 +108,13 @@ export const instanceCases = defineCases({ of: "store", needs: "openAnother" }, 
         }
         assert.equal(successes, 1, `one of ${INSTANCES} events on order ${id} succeeds`);
       }
+      if (through === "an admission")
+        for (const { accountId } of keys)
+          assert.equal(
+            (await store.accounts.find(accountId))?.usage.day.count,
+            ids.length,
+            "each is counted",
+          );
       assert.equal(winners.size, 2, "both events succeed for some orders");
     });
 
@@ -245,23 +251,44 @@ export const instanceCases = defineCases({ of: "store", needs: "openAnother" }, 
 
   test("a list contains each order once that exists throughout, while another instance adds and changes orders", async (store, options) => {
     const { orders } = await options.openAnother();
-    await listWhileChanging(store.orders, orders);
+    const ids = idsUpTo(1_100).map((id) => 3n * id);
+    await store.orders.place(ids.map(pending));
+    const seen: string[] = [];
+    let [more, pages] = [-1n, 0];
+    for await (const { json } of store.orders.list()) {
+      seen.push(...[...json.matchAll(/"id":(-?\d+)/g)].map(([, id]) => `${id}`));
+      await orders.apply(ids[seen.length] ?? 0n, "ship", AT);
+      await orders.place([pending(more--), pending(10_000n - more)]);
+      assert.ok(++pages < 2_000, "the list ends");
+    }
+    assert.equal(new Set(seen).size, seen.length, "no order is listed twice");
+    const missing = ids.find((id) => !seen.includes(`${id}`));
+    assert.equal(missing, undefined, `order ${missing} is listed`);
     const counts = await Promise.all([store.orders.countByStatus(), orders.countByStatus()]);
     assert.deepEqual(counts[0], counts[1], "both instances count the same");
   });
 
-  test("the environment that one instance has recorded stays, and an instance that is closed leaves the others usable", async (store, options) => {
+  test("the environment that one instance has recorded stays, and is no account", async (store, options) => {
     const instances = await openAll(store, options);
     const recorded = await Promise.all(
       instances.map(({ accounts }, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
     );
     assert.equal(new Set(recorded).size, 1, "every instance gets the environment that was recorded first");
+    const [first] = recorded;
+    assert.ok(first === "live" || first === "test", `the environment is ${first}`);
+    for (const environment of ["test", "live"] as const)
+      assert.equal(await store.accounts.recordEnvironment(environment), first);
+    assert.deepEqual(await collect(store.accounts.list()), []);
+  });
+
+  test("an instance that is closed leaves the others usable", async (store, options) => {
+    const other = await options.openAnother();
     const another = await options.openAnother();
     await another.orders.place([pending(1n)]);
     await options.closeAnother(another);
     await assert.doesNotReject(store.check(), "an instance that is closed leaves the others usable");
     assert.equal((await store.orders.apply(1n, "cancel", AT)).ok, true);
-    assert.equal((await instances[1]?.orders.find(1n))?.status, "cancelled");
+    assert.equal((await other.orders.find(1n))?.status, "cancelled");
   });
 
   test("orders that instances change at the same time are counted by their status", async (store, options) => {

@@ -110,18 +110,6 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     assert.equal((await store.orders.find(7n))?.record.shipDate, new Date(AT).toISOString());
   });
 
-  test("of concurrent requests that cancel one order, one succeeds and all are counted", async (store) => {
-    await createAccountFixture(store.accounts);
-    await store.orders.place([ORDER]);
-    const all = await Promise.all(Array.from({ length: 20 }, () => request(store, CANCEL)));
-    const codes = all.map(({ outcome }) => {
-      if (outcome?.type !== "apply") return "another operation";
-      return outcome.result.ok ? "cancelled" : outcome.result.code;
-    });
-    assert.deepEqual(codes.sort(), ["cancelled", ...Array(19).fill("order_already_cancelled")].sort());
-    assert.equal((await store.accounts.find("acme"))?.usage.day.count, 20);
-  });
-
   test("a list with its admission is complete, whether it has one page or more", async (store) => {
     await createAccountFixture(store.accounts);
     let ids: bigint[] = [];

@@ -297,8 +297,7 @@ export const outboxCases: readonly ContractCase[] = [
         "the history stays as it was written",
       );
     });
-  }),
-  ...defineCases({ of: "store", needs: "openAnother", part: "outbox" }, (test) => {
+
     test("an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside", async (store, {
       openAnother,
     }) => {
@@ -380,7 +379,7 @@ export const outboxCases: readonly ContractCase[] = [
           deliver: ({ id }) => void received.push([withoutToken(id), now < AT + 2 * MINUTE_MS]),
         });
         await delivered(outbox);
-        await host.stop();
+        await Promise.all([host.stop(), gone.stop({ graceMs: 0 })]);
         const expected = [hanging, failing].map((id) => [`${id}:1`, true]);
         assert.deepEqual(received.toSorted(), expected, `after a clock that was ${skewMs} ms ahead`);
       }

@@ -59,7 +59,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
   }
 
   async function listHosts(): Promise<readonly string[]> {
-    const snapshot = await domains?.source.read();
+    const snapshot = await domains?.file.read();
     return snapshot?.ok ? snapshot.hosts.map(({ host }) => host) : [];
   }
 

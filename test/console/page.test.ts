@@ -54,7 +54,6 @@ test("starting the console does not replace the global Request and Response", as
 test("without domains the page says how to start with them", async () => {
   const text = await (await useSession()).textOf("domains");
   expect(text).toContain("store-orders console … --domains domains.yaml");
-  expect(text).toContain("store-orders console … --stack -");
 });
 
 test.each([

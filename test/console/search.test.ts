@@ -1,4 +1,7 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
@@ -116,15 +119,14 @@ test("a key, within any text, or its identifier leads to its account; the key is
 describe("domains", () => {
   const HOSTS = ["orders.example.com", "www.example.com", "xn--caf-dma.example.org"];
   beforeEach(async () => {
-    const hosts = HOSTS.map((host) => ({ host, role: "alias", target: "p.example.net" }) as const);
-    const source = {
-      kind: "stack",
-      name: "outputs.json",
-      read: async () => ({ hosts, knownZones: [] }),
-    } as const;
+    const directory = mkdtempSync(join(tmpdir(), "console-search-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const path = join(directory, "domains.yaml");
+    const [primary, ...aliases] = HOSTS;
+    writeFileSync(path, JSON.stringify({ domains: { primary, aliases } }));
     const probe = async () => ({ outcome: "unreachable", found: "" }) as const;
     console = await useSession({
-      domains: { source, probe, resolver: async () => ({ outcome: "nodata" }), authorities: [] },
+      domains: { path, plan: "pro", probe, resolver: async () => ({ outcome: "nodata" }), authorities: [] },
     });
   });
 

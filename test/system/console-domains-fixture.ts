@@ -35,8 +35,6 @@ export interface DomainsConsole extends OpenConsole {
 }
 
 interface Settings extends BrowserContextOptions {
-  /** @default a domains file */
-  readonly source?: ((path: string) => DomainsOptions["source"]) | "none";
   /** The content of the file. */
   readonly file?: string;
 }
@@ -44,7 +42,7 @@ interface Settings extends BrowserContextOptions {
 /** Opens a console with a domains file of its own. */
 export async function openDomainsConsole(
   browser: Browser,
-  { source = fileSource, file = FILE, ...options }: Settings = {},
+  { file = FILE, ...options }: Settings = {},
 ): Promise<DomainsConsole> {
   const directory = mkdtempSync(join(tmpdir(), "console-domains-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -60,10 +58,8 @@ export async function openDomainsConsole(
   const resolver = createDnsResolver({ servers: [dns.address], maxAttempts: 1 });
   const probe = createCertificateProbe({ resolver, port: tls.port, ca: authority.cert });
   const how = { resolver, probe, authorities: [AUTHORITIES.amazon], intervalMs: 1000 };
-  const opened = await openConsole(browser, createMemoryStore(), {
-    ...(source === "none" ? {} : { domains: { source: source(path), ...how } }),
-    ...options,
-  });
+  const domains: DomainsOptions = { path, plan: "pro", target: TARGET, ...how };
+  const opened = await openConsole(browser, createMemoryStore(), { domains, ...options });
   opened.page.setDefaultTimeout(10_000);
   await opened.page.click("nav >> text=Domains");
   await opened.page.waitForSelector("h1:text-is('Domains')");
@@ -74,8 +70,4 @@ export async function openDomainsConsole(
     setRecords: (...records) => dns.update([WORLD, ...records].join("\n")),
     issueFor: (host) => tls.certificates.set(host, authority.issue([host])),
   };
-}
-
-function fileSource(path: string): DomainsOptions["source"] {
-  return { kind: "file", path, plan: "pro", target: TARGET };
 }

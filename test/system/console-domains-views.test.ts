@@ -1,30 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { DomainsOptions } from "../../lib/console/domains/hosts.ts";
-import { expectAccessible, findViolations, LOOKS } from "./accessibility.ts";
+import { expectAccessible, LOOKS } from "./accessibility.ts";
 import { describeInBrowser } from "./browser.ts";
-import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
-
-const STACK: DomainsOptions["source"] = {
-  kind: "stack",
-  name: "outputs.json",
-  read: async () => ({
-    knownZones: ["example.com"],
-    hosts: [
-      { host: "orders.example.com", role: "primary", target: TARGET },
-      {
-        ...{ host: "www.example.com", role: "redirect", target: TARGET },
-        stack: {
-          state: "certificate_pending",
-          reason: "ACM has not issued the certificate <b>yet</b>.",
-          next: ["Run an update after ACM has issued it."],
-          since: "2026-11-20T09:00:00Z",
-          until: "2026-11-23T09:00:00Z",
-        },
-      },
-    ],
-  }),
-};
+import { openDomainsConsole } from "./console-domains-fixture.ts";
 
 describeInBrowser("the views of the console's domains", (browser) => {
   test.each(LOOKS)(
@@ -62,41 +40,5 @@ describeInBrowser("the views of the console's domains", (browser) => {
     await page.click("button:text-is('Add domain')");
     await page.waitForSelector("h1:text-is('last.example.com')");
     expect(readFileSync(path, "utf8")).toBe(`${file}    - last.example.com\n`);
-  });
-
-  test("a stack's host has what its outputs say, and the lines for the stack file, which are copied", async () => {
-    const { page, path } = await openDomainsConsole(browser(), { source: () => STACK });
-    await page.fill("#stack-host", "www.example.com");
-    await page.click("text=Show lines");
-    await page.waitForSelector("#stack-host-error >> text=www.example.com is listed twice");
-    await page.fill("#stack-host", "New.example.com");
-    await page.click("text=Show lines");
-    await page.click("text=Copy lines");
-    const copied = () => page.evaluate("navigator.clipboard.readText()");
-    await expect.poll(copied).toBe(`config:
-  store-orders:domains:
-    primary: orders.example.com
-    aliases: [new.example.com]
-    redirects:
-      - { from: www.example.com, to: orders.example.com, status: 301 }`);
-    expect(await findViolations(page)).toEqual([]);
-
-    await page.click("th >> text=www.example.com");
-    await page.waitForSelector("h2 >> text=last update");
-    const panel = await page.innerText("section:has(#stack-title)");
-    for (const text of [
-      "Certificate pending",
-      "<b>yet</b>",
-      "2026-11-20 09:00",
-      "2026-11-23 09:00",
-      "Run an update",
-    ])
-      expect(panel).toContain(text);
-    expect(await page.innerText("#stack-removal")).toBe(
-      "config:\n  store-orders:domains:\n    primary: orders.example.com",
-    );
-    expect(await page.locator("main form[method=post]").count()).toBe(1);
-    expect(await findViolations(page)).toEqual([]);
-    expect(readFileSync(path, "utf8")).toBe(FILE);
   });
 });

@@ -16,8 +16,6 @@ import {
   readPlans,
   readVariable,
 } from "../settings.ts";
-import { readStackDomains } from "../stack-outputs.ts";
-import type { Terminal } from "../terminal.ts";
 import {
   addVerificationOptions,
   createVerification,
@@ -30,7 +28,6 @@ export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly domains?: string;
   readonly plan?: Plan;
   readonly target?: string;
-  readonly stack?: string;
 }
 
 /** `console`: a page to manage the store with, on this machine, until a signal stops it. */
@@ -40,8 +37,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
       .option("--port <port>", "the port to listen on, 0 for a free one", readPort, 0)
       .option("--domains <file>", "the domains file that 'serve' reads (STORE_ORDERS_DOMAINS)")
       .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-      .option("--target <host>", "the platform host that the records of the domains file point to")
-      .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
+      .option("--target <host>", "the platform host that the records of the domains file point to"),
   )
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .addHelpText("after", HELP)
@@ -51,8 +47,8 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const isGiven = readVariable(env, "STORE_ORDERS_ENVIRONMENT") !== undefined;
       const environment = isGiven ? readEnvironment(env) : undefined;
       const plans = await readPlans(flags, env);
-      const domains = await readConsoleDomains(domainsFlags, env, terminal);
-      if (domains?.source.kind === "file" && !hasDomains(domains.source.plan)) terminal.log(NO_DOMAINS);
+      const domains = readConsoleDomains(domainsFlags, env);
+      if (domains !== undefined && !hasDomains(domains.plan)) terminal.log(NO_DOMAINS);
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
       await withStore(
         context,
@@ -81,42 +77,23 @@ export function defineConsole(command: Command, context: CommandContext): void {
     });
 }
 
-export async function readConsoleDomains(
+export function readConsoleDomains(
   flags: ConsoleDomainsFlags,
   env: EnvironmentVariables,
-  terminal: Pick<Terminal, "input">,
-): Promise<DomainsOptions | undefined> {
-  const source = await readSource(flags, env, terminal);
-  if (source === undefined) return undefined;
-  const zones = readZones(flags.zone);
-  return { source, zones, ...createVerification(flags, source.kind === "stack" ? "stack" : "machine") };
-}
-
-async function readSource(
-  flags: ConsoleDomainsFlags,
-  env: EnvironmentVariables,
-  terminal: Pick<Terminal, "input">,
-): Promise<DomainsOptions["source"] | undefined> {
-  const { stack, domains, target } = flags;
-  if (stack !== undefined) {
-    if (domains !== undefined || target !== undefined) {
-      throw invalidInput(
-        "--stack",
-        "The outputs contain the hosts and targets. Omit --domains and --target, or omit --stack.",
-      );
-    }
-    // Outputs that are not valid stop the console at its start. Standard input can be read only once.
-    const first = await readStackDomains(stack, terminal);
-    const read = stack === "-" ? async () => first : () => readStackDomains(stack, terminal);
-    return { kind: "stack", name: stack === "-" ? "the outputs of the stack" : stack, read };
-  }
+): DomainsOptions | undefined {
+  const { domains, target } = flags;
   const path = domains || readVariable(env, "STORE_ORDERS_DOMAINS");
   if (path === undefined) {
     if (target !== undefined) throw invalidInput("--target", "Give the domains file, too, with --domains.");
     return undefined;
   }
-  const plan = readPlan(flags, env);
-  return { kind: "file", path, plan, ...(target === undefined ? {} : { target: readTarget(target) }) };
+  return {
+    path,
+    plan: readPlan(flags, env),
+    ...(target === undefined ? {} : { target: readTarget(target) }),
+    zones: readZones(flags.zone),
+    ...createVerification(flags, "machine"),
+  };
 }
 
 function formatStart({ link, database }: { readonly link: string; readonly database: string }): string {

@@ -11,8 +11,32 @@ import type { Issue } from "../../core/errors.ts";
 import { parseCustomHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
 import { hasDomains, parseDomainsFile } from "../../domains/parse.ts";
+import type { HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import type { FileSource, HostSource, HostsProblem, HostsSnapshot } from "./hosts.ts";
+import type { DomainsOptions } from "./hosts.ts";
+
+/** The hosts of the project at one time. */
+export interface KnownHosts {
+  readonly ok: true;
+  /** The version of the file. */
+  readonly version: string;
+  readonly hosts: readonly HostToVerify[];
+}
+
+/** The hosts of the project at one time, or every problem of the file. */
+export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly HostsProblem[] };
+
+/** A problem of a domains file, with its position. */
+export interface HostsProblem extends Issue {
+  /** From 1. Missing, like the column, if the problem has no place. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** The name of the primary, if there is one. */
+export function primaryOf({ hosts }: KnownHosts): string | undefined {
+  return hosts.find(({ role }) => role === "primary")?.host;
+}
 
 /** A change of the mapping. Hosts are in normal form, except one that is added. */
 export type DomainChange =
@@ -66,20 +90,37 @@ export const PLAN_PROBLEM: HostsProblem = {
   message: "Start the console again with --plan pro, the plan that 'serve' has.",
 };
 
+/** A domains file. */
+export interface DomainsFile {
+  /** The file's name for people. */
+  readonly name: string;
+  /** Reads the hosts as they are now. */
+  read(): Promise<HostsSnapshot>;
+  /** Makes a change of the version that its author saw. */
+  change(version: string, change: DomainChange): Promise<DomainsChange>;
+}
+
 /** Opens a domains file. It is read at every call, and parsed only if it has changed. */
-export function openDomainsFile({ kind, path, plan, target }: FileSource): Required<HostSource> {
+export function openDomainsFile({
+  path,
+  plan,
+  target,
+  zones,
+}: Pick<DomainsOptions, "path" | "plan" | "target" | "zones">): DomainsFile {
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
     if (!hasDomains(plan)) return { ok: false, problems: [PLAN_PROBLEM] };
     const parsed = parseFile(text, plan);
     if (!parsed.ok) return parsed;
-    const hosts = hostsOf(parsed.domains).map((host) => ({ ...host, ...(target && { target }) }));
-    return { ok: true, version, hosts, knownZones: [] };
+    const hosts = hostsOf(parsed.domains).map((each) => {
+      const zone = zones?.get(each.host);
+      return { ...each, ...(target && { target }), ...(zone && { zone }) };
+    });
+    return { ok: true, version, hosts };
   }
 
   return {
-    kind,
     name: path,
     async read() {
       const read = await readTextFile(path);

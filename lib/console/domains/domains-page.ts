@@ -5,7 +5,6 @@ import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
-  type Column,
   type ConsoleRequest,
   type Html,
   itemLink,
@@ -15,9 +14,8 @@ import {
   table,
   type View,
 } from "../page.ts";
-import { PLAN_PROBLEM } from "./domains-file.ts";
-import { type DomainsContext, type HostsProblem, type KnownHosts, primaryOf } from "./hosts.ts";
-import { stackAddition } from "./stack.ts";
+import { type HostsProblem, type KnownHosts, PLAN_PROBLEM, primaryOf } from "./domains-file.ts";
+import type { DomainsContext } from "./hosts.ts";
 import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
 /** Sends the list of domains. */
@@ -27,14 +25,13 @@ export async function sendDomainsPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = { ...c.get("view"), list: "" };
-  const { name, kind, read } = context.source;
+  const { name, read } = context.file;
   const snapshot = await read();
-  const lacksTarget =
-    kind === "file" && snapshot.ok && snapshot.hosts.some(({ target }) => target === undefined);
+  const lacksTarget = snapshot.ok && snapshot.hosts.some(({ target }) => target === undefined);
   const body = snapshot.ok
     ? html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
-        <section class="panel flush" aria-label="All domains">${hostTable(view, context, snapshot)}</section>
-        ${addPanel(view, c, kind === "file", snapshot, result)}`
+        <section class="panel flush" aria-label="All domains">${hostTable(view, context.progress, snapshot)}</section>
+        ${addPanel(view, snapshot, result)}`
     : problemsPanel(name, snapshot.problems);
   const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
   const removed = c.req.query("removed");
@@ -48,33 +45,17 @@ export function explainRemoval(host: string): string {
   return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
 
-/** The form that adds a host to the file, or shows the lines that add it to the stack file, which decides for a stack. */
-function addPanel(
-  view: View,
-  c: ConsoleRequest,
-  isFile: boolean,
-  snapshot: KnownHosts,
-  result?: FormResult,
-): Html {
+/** The form that adds a host. A host of the file becomes the primary on its own page, after it was verified. */
+function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
   const isFirst = primaryOf(snapshot) === undefined;
-  const form = isFile ? "add" : "stack";
-  const hint = isFile
-    ? "The first domain becomes the primary. Until then only the platform's own host is served."
-    : "The stack file decides which domains there are. This shows what to write into it.";
-  // A host of the file becomes the primary on its own page, after it was verified.
-  const options = ROLE_FIELD.options.filter(([role]) => role !== "primary" || !isFile);
-  const { host, role = "" } = c.req.query();
+  const options = ROLE_FIELD.options.filter(([role]) => role !== "primary");
+  const hint = html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is served.</p>`;
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
-    ${fieldOf(form, { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
-    ${isFirst ? html`<input type="hidden" name="role" value="primary">` : fieldOf(form, { ...ROLE_FIELD, options }, result)}
-    <div><button class="main">${isFile ? "Add domain" : "Show lines"}</button></div>`;
-  return panel(
-    "add",
-    "Add domain",
-    html`${isFile && !isFirst ? "" : html`<p class="quiet">${hint}</p>`}
-      ${changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`)}
-      ${isFile || host === undefined ? "" : stackAddition(snapshot.hosts, host, readRole(role))}`,
-  );
+    ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
+    ${isFirst ? html`<input type="hidden" name="role" value="primary">` : fieldOf("add", { ...ROLE_FIELD, options }, result)}
+    <div><button class="main">Add domain</button></div>`;
+  const form = changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`);
+  return panel("add", "Add domain", html`${isFirst ? hint : ""} ${form}`);
 }
 
 /** The role of a host in words. */
@@ -92,22 +73,20 @@ export const ROLE_FIELD = {
   ],
 } as const;
 
-/** The role that a form or an address names. */
+/** The role that a form names. */
 export function readRole(text: string | undefined): HostRole {
   return text === "primary" || text === "redirect" ? text : "alias";
 }
 
 /** Sends the page of a console that was started without domains. */
 export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
-  const commands = `store-orders console … --domains domains.yaml --plan pro --target HOST
-pulumi stack output domains --json | store-orders console … --stack -`;
   const body = panel(
     "start",
     "Start it with domains",
     html`<p>Stop the console with Ctrl-C. <code>…</code> are the options of its store, such as <code>--database</code>. With the
-          file of <code>serve --domains</code>, the page shows its domains, verifies and changes them; <code>HOST</code> is the host name of the platform, which the records point to. With the outputs of a
-          stack, it verifies them, and shows what to write into the stack file.</p>
-        <pre tabindex="0" role="region" aria-label="Commands">${commands}</pre>`,
+          file of <code>serve --domains</code>, the page shows its domains, verifies and changes them; <code>HOST</code> is the
+          host name of the platform, which the records point to.</p>
+        <pre tabindex="0" role="region" aria-label="Command">store-orders console … --domains domains.yaml --plan pro --target HOST</pre>`,
   );
   return sendPage(c, { title: "Domains", lead: "This console was started without domains.", body });
 }
@@ -116,37 +95,26 @@ pulumi stack output domains --json | store-orders console … --stack -`;
 const MAX_ROWS = 200;
 
 /** The hosts with their state. */
-function hostTable(view: View, { source, progress }: DomainsContext, snapshot: KnownHosts): Html {
+function hostTable(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
   const { hosts } = snapshot;
   const more = hosts.length - MAX_ROWS;
-  const isStack = source.kind === "stack";
-  const rows = hosts.slice(0, MAX_ROWS).map((host) => {
-    const { host: name, stack } = host;
-    const advice = html`<div class="small">${stack?.reason ?? ""} <span class="quiet">${stack?.next.join(" ") ?? ""}</span></div>`;
-    const cells = [
-      itemLink(view, "domains", name),
-      describeRole(host, snapshot),
-      hostState(host, progress.of(name)),
-      ...(isStack ? [advice] : []),
-      source.kind === "file" ? removeDialog(view, host, snapshot) : "",
-    ];
-    return { id: `host-${name}`, cells };
+  const rows = hosts.slice(0, MAX_ROWS).map((each) => {
+    const { host } = each;
+    const role = describeRole(each, snapshot);
+    const link = itemLink(view, "domains", host);
+    const cells = [link, role, hostState(progress.of(host)), removeDialog(view, each, snapshot)];
+    return { id: `host-${host}`, cells };
   });
-  const columns: readonly Column[] = [
-    ["Domain", "name"],
-    ["Role", "wide"],
-    ["State"],
-    ...(isStack ? ([["Reason and next step", "wide text"]] as const) : []),
-    ["Actions"],
-  ];
-  return html`${table(columns, rows, "There is no domain yet: only the platform's own host is served.")}
+  return html`${table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.")}
     ${more > 0 ? html`<p class="quiet small">And ${formatCount(more)} more, which are served as well.</p>` : ""}`;
 }
+
+const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State"], ["Actions"]] as const;
 
 /** More than anybody reads at once. */
 const MAX_PROBLEMS = 20;
 
-/** The problems of the file or the outputs, each with its position. Nothing can be changed until they are fixed. */
+/** The problems of the file, each with its position. Nothing can be changed until they are fixed. */
 export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
   if (problems[0] === PLAN_PROBLEM)
     return panel("problems", "Custom domains need the plan pro", html`<p>${PLAN_PROBLEM.message}</p>`);

@@ -9,7 +9,6 @@ import type { DomainsChange } from "./domains-file.ts";
 import { explainRemoval, readRole, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
 import type { DomainsContext } from "./hosts.ts";
-import { createStackFileSnippet } from "./stack.ts";
 
 /** Adds the section about domains: the hosts of the project, their records, and their verification until they are live. */
 export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
@@ -17,8 +16,7 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
     app.get("/domains", sendHowToStart);
     return;
   }
-  const { source, progress } = context;
-  const { change } = source;
+  const { file, progress } = context;
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   app.post("/domains/:host/verify", async (c) => {
@@ -32,26 +30,18 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
     return sendHostPage(c, context, name, await submit("verify", view, verify));
   });
 
-  // For a stack, this only shows the lines of the addition. Only a valid name becomes part of an address.
   app.post("/domains", async (c) => {
     const view = c.get("view");
     const text = (view.fields["host"] ?? "").trim();
+    // Only a valid name becomes part of an address.
     const named = parseCustomHost(text);
-    const [host, role] = [named.ok ? named.hostname : text, readRole(view.fields["role"])];
-    const addition = { kind: "add", host, role } as const;
-    const [form, address] = change
-      ? ["add", `${pathOf(view, "domains", host)}?added`]
-      : ["stack", `${pathOf(view, "domains")}?${new URLSearchParams({ host, role })}`];
-    const add = async () => {
-      if (change) return noticeOf(await change(view.fields["version"] ?? "", addition), "host", "");
-      const snapshot = await source.read();
-      return noticeOf(createStackFileSnippet(snapshot.ok ? snapshot.hosts : [], addition), "host", "");
-    };
-    const result = await submit(form, view, add);
+    const host = named.ok ? named.hostname : text;
+    const addition = { kind: "add", host, role: readRole(view.fields["role"]) } as const;
+    const add = async () => noticeOf(await file.change(view.fields["version"] ?? "", addition), "host", "");
+    const result = await submit("add", view, add);
     if (result.notice.kind === "failure") return sendDomainsPage(c, context, result);
-    return c.redirect(address, 303);
+    return c.redirect(`${pathOf(view, "domains", host)}?added`, 303);
   });
-  if (change === undefined) return;
   app.post("/domains/:host/role", async (c) => {
     const [view, host] = [c.get("view"), c.req.param("host")];
     const role = readRole(view.fields["role"]);
@@ -59,7 +49,7 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
       const isAsked = role !== "primary" || view.fields["confirmed"] === host;
       const problem = isAsked ? undefined : await findProblem(context, host);
       if (problem !== undefined) return unverifiedNotice(view, host, problem);
-      const result = await change(view.fields["version"] ?? "", { kind: "set_role", host, role });
+      const result = await file.change(view.fields["version"] ?? "", { kind: "set_role", host, role });
       const title = { primary: "the primary", alias: "an alias", redirect: "a redirect" }[role];
       return noticeOf(result, "role", `${host} is now ${title}.`);
     };
@@ -69,7 +59,7 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
     const [view, host] = [c.get("view"), c.req.param("host")];
     const removal = { kind: "remove", host } as const;
     const remove = async () =>
-      noticeOf(await change(view.fields["version"] ?? "", removal), "host", explainRemoval(host));
+      noticeOf(await file.change(view.fields["version"] ?? "", removal), "host", explainRemoval(host));
     const result = await submit("remove", view, remove);
     if (view.fields["list"] !== undefined) return sendDomainsPage(c, context, result);
     if (result.notice.kind === "failure") return sendHostPage(c, context, host, result);
@@ -77,8 +67,8 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   });
 }
 
-async function findHost({ source }: DomainsContext, name: string): Promise<HostToVerify | undefined> {
-  const snapshot = await source.read();
+async function findHost({ file }: DomainsContext, name: string): Promise<HostToVerify | undefined> {
+  const snapshot = await file.read();
   return snapshot.ok ? snapshot.hosts.find(({ host }) => host === name) : undefined;
 }
 
@@ -102,11 +92,7 @@ function unverifiedNotice(view: View, host: string, problem: string): Notice {
 }
 
 /** The outcome of a change. An invalid input is shown at its field, everything else above the page. */
-function noticeOf(
-  result: DomainsChange | ReturnType<typeof createStackFileSnippet>,
-  field: string,
-  message: string,
-): Notice {
+function noticeOf(result: DomainsChange, field: string, message: string): Notice {
   if (result.ok) return { kind: "success", message };
   if (result.code !== "invalid_domains") return { kind: "failure", message: result.message };
   throw invalidInput(field, [...new Set(result.issues.map((issue) => issue.message))].join(" "));

@@ -3,9 +3,9 @@ import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf } from "../form.ts";
 import { type ConsoleRequest, type Html, type Notice, panel, pathOf, sendPage, type View } from "../page.ts";
+import type { KnownHosts } from "./domains-file.ts";
 import { describeRole, problemsPanel, ROLE_FIELD, removeDialog } from "./domains-page.ts";
-import type { DomainsContext, KnownHosts } from "./hosts.ts";
-import { stackRemoval, stackStatusPanel } from "./stack.ts";
+import type { DomainsContext } from "./hosts.ts";
 import { hostState, notesOf, verificationPanel } from "./verification.ts";
 
 /** Sends the page of one host. While it is on screen, a host on its way to live is verified again and again. */
@@ -16,26 +16,24 @@ export async function sendHostPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const snapshot = await context.source.read();
+  const { file, progress } = context;
+  const snapshot = await file.read();
   const page = { back: "domains", title: name, notice: result?.notice };
-  if (!snapshot.ok)
-    return sendPage(c, { ...page, body: problemsPanel(context.source.name, snapshot.problems) });
+  if (!snapshot.ok) return sendPage(c, { ...page, body: problemsPanel(file.name, snapshot.problems) });
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {
     const lead = html`<code>${name}</code> is not one of the domains.`;
     return sendPage(c, { ...page, title: "No such domain", lead, status: 404 });
   }
-  context.progress.continue(host);
-  const checked = context.progress.of(name);
-  const isFile = context.source.kind === "file";
+  progress.continue(host);
+  const checked = progress.of(name);
   const lead = describeRole(host, snapshot);
-  const actions = html`${hostState(host, checked)}${isFile ? removeDialog(view, host, snapshot) : ""}`;
-  const body = html`${host.stack === undefined ? "" : stackStatusPanel(host.stack)}
-    <div class="columns">
-      ${recordPanel(host, await context.progress.record(host), checked === undefined)}
-      ${verificationPanel(view, host, checked, context)}
+  const actions = html`${hostState(checked)}${removeDialog(view, host, snapshot)}`;
+  const body = html`<div class="columns">
+      ${recordPanel(host, await progress.record(host), checked === undefined)}
+      ${verificationPanel(view, host, checked, context.clock())}
     </div>
-    ${isFile ? rolePanel(view, host, snapshot, result) : stackRemoval(host, snapshot.hosts)}`;
+    ${rolePanel(view, host, snapshot, result)}`;
   return sendPage(c, { ...page, lead, actions, body, notice: result?.notice ?? addedNotice(c, host) });
 }
 

@@ -9,27 +9,27 @@ import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm } from "../form.ts";
 import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
-import type { DomainsContext, HostSource, ObservedHost } from "./hosts.ts";
+import { DEPLOYMENT, type ObservedHost } from "./hosts.ts";
 
 /** The verification of a host: its progress to live, every reason, and the next steps. */
 export function verificationPanel(
   view: View,
   host: HostToVerify,
   checked: ObservedHost | undefined,
-  { source: { kind }, clock }: Pick<DomainsContext, "source" | "clock">,
+  now: Instant,
 ): Html {
   const at =
     checked &&
     html`<p class="small">Looked up at <span class="number">${formatInstant(checked.observedAt)}</span>.</p>`;
   const again = checked?.domain.state === "needs_attention";
   const button = html`<button class="main"${again ? html` name="again"` : ""}>${again ? "Re-verify" : checked === undefined ? "Verify" : "Verify again"}</button>`;
-  const canVerify = host.target !== undefined || kind === "stack";
+  const canVerify = host.target !== undefined;
   const form = changeForm(view, pathOf(view, "domains", host.host, "verify"), button);
   const body = !canVerify
     ? html`<p>${UNKNOWN_TARGET}</p>`
     : checked === undefined
       ? html`<p>Set the record, then choose Verify. ${PROPAGATION}</p>`
-      : html`${at} ${result(checked, kind, clock())}`;
+      : html`${at} ${result(checked, now)}`;
   return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
 }
 
@@ -37,9 +37,9 @@ export function verificationPanel(
 export const UNKNOWN_TARGET = html`The console does not know the host name of the platform, to which the records point, so it
   can verify no domain. Start it again with <code>--target HOST</code>.`;
 
-function result(checked: ObservedHost, source: HostSource["kind"], now: Instant): Html {
+function result(checked: ObservedHost, now: Instant): Html {
   const steps = describeProgress(checked.domain, checked);
-  const todo = nextSteps(checked, source);
+  const todo = nextSteps(checked);
   return html`<ol class="steps" aria-label="Progress">${steps.map((step) => progressStep(step, checked))}</ol>
     ${deadline(checked, now)}
     ${withoutImplied(checked.verification.reasons).map(reasonCard)}
@@ -48,7 +48,7 @@ function result(checked: ObservedHost, source: HostSource["kind"], now: Instant)
 }
 
 /** What to do, one step per entry. */
-export function stepList(steps: readonly string[]): Html {
+function stepList(steps: readonly string[]): Html {
   return html`<ol class="plain-list">${steps.map((step) => html`<li>${step}</li>`)}</ol>`;
 }
 
@@ -94,13 +94,11 @@ function reasonCard({ code, found, expected, fix }: Reason): Html {
 }
 
 /** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
-export function nextSteps(
-  { domain, verification: { state: found, dns, certificate } }: ObservedHost,
-  source: HostSource["kind"],
-): readonly string[] {
+export function nextSteps({
+  domain,
+  verification: { state: found, dns, certificate },
+}: ObservedHost): readonly string[] {
   const { host, state, attention } = domain;
-  // Stacks request certificates themselves; a domains file is served on one machine.
-  const deployment = source === "stack" ? "stack" : "machine";
   if (found === "unknown" && state !== "live")
     return [
       "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
@@ -110,9 +108,9 @@ export function nextSteps(
       "Fix what is listed above. While this page is open, it verifies the host again by itself.",
       PROPAGATION,
     ];
-  if (state === "verified" || state === "certificate_pending") return adviceFor(domain, deployment);
+  if (state === "verified" || state === "certificate_pending") return adviceFor(domain, DEPLOYMENT);
   if (state !== "needs_attention") return [];
-  const renew = `${REQUEST_CERTIFICATE[deployment]} Then choose Re-verify.`;
+  const renew = `${REQUEST_CERTIFICATE[DEPLOYMENT]} Then choose Re-verify.`;
   const [cause = ""] =
     attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
   if (attention === "dns_broken" || attention === "certificate_forbidden")
@@ -138,15 +136,15 @@ const STATES: Readonly<Record<DomainState, readonly [level: string, name: string
 };
 
 /** The state of a host as a badge. */
-export function stateBadge(state: DomainState): Html {
+function stateBadge(state: DomainState): Html {
   const [level, name] = STATES[state];
   return html`<span class="badge ${level}">${name}</span>`;
 }
 
-/** The state of a host: as this console has verified it, otherwise as its stack said. */
-export function hostState({ stack }: HostToVerify, checked: ObservedHost | undefined): Html {
-  const state = checked?.domain.state ?? stack?.state;
-  if (state === undefined) return html`<span class="badge calm">Not verified yet</span>`;
-  const isUnknown = checked?.verification.state === "unknown" && state !== "live";
+/** The state of a host, as this console has verified it. */
+export function hostState(checked: ObservedHost | undefined): Html {
+  if (checked === undefined) return html`<span class="badge calm">Not verified yet</span>`;
+  const { state } = checked.domain;
+  const isUnknown = checked.verification.state === "unknown" && state !== "live";
   return isUnknown ? html`<span class="badge warn">DNS did not answer</span>` : stateBadge(state);
 }

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -116,67 +114,32 @@ test("console has no option for another address", async () => {
   expect(stderr).toContain("unknown option '--host'");
 });
 
-const OUTPUTS = {
-  "orders.example.com": {
-    role: "primary",
-    record: { name: "orders", zone: "example.com", value: "d-1.platform.example.net" },
-  },
-};
-
-let directory: string;
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "console-domains-"));
-});
-afterAll(() => rmSync(directory, { recursive: true }));
-
-const read = (flags: Partial<ConsoleDomainsFlags>, env = {}, input = "") =>
-  readConsoleDomains({ authority: [AUTHORITIES.amazon], ...flags }, env, {
-    input: Readable.from([input]) as never,
-  });
+const read = (flags: Partial<ConsoleDomainsFlags>, env = {}) =>
+  readConsoleDomains({ authority: [AUTHORITIES.amazon], ...flags }, env);
 
 describe("what the console's domains come from", () => {
-  test("a file, with the plan of the project and the platform host in normal form", async () => {
+  test("a file, with the plan of the project and the platform host in normal form", () => {
     const zone = ["www.sub.example.com=sub.example.com"];
-    const options = await read({ domains: "d.yaml", plan: "pro", target: "Platform.Example.net.", zone });
-    expect(options?.zones).toEqual(new Map([["www.sub.example.com", "sub.example.com"]]));
-    expect(options?.source).toEqual({
-      ...{ kind: "file", path: "d.yaml", plan: "pro", target: "platform.example.net" },
+    expect(read({ domains: "d.yaml", plan: "pro", target: "Platform.Example.net.", zone })).toMatchObject({
+      ...{ path: "d.yaml", plan: "pro", target: "platform.example.net" },
+      zones: new Map([["www.sub.example.com", "sub.example.com"]]),
     });
   });
 
-  test("without options, what 'serve' reads from the environment", async () => {
+  test("without options, what 'serve' reads from the environment", () => {
     const env = { STORE_ORDERS_DOMAINS: "e.yaml", STORE_ORDERS_PLAN: "pro" };
-    expect((await read({}, env))?.source).toEqual({
-      ...{ kind: "file", path: "e.yaml", plan: "pro" },
-    });
-    expect(await read({})).toBeUndefined();
-  });
-
-  test("a file of outputs, which is read again each time", async () => {
-    const stack = join(directory, "outputs.json");
-    writeFileSync(stack, JSON.stringify(OUTPUTS));
-    const options = await read({ stack });
-    if (options?.source.kind !== "stack") throw new Error("This is no stack.");
-    expect((await options.source.read()).hosts).toMatchObject([{ host: "orders.example.com" }]);
-    writeFileSync(stack, "{}");
-    expect((await options.source.read()).hosts).toEqual([]);
-  });
-
-  test("standard input, which is read once", async () => {
-    const options = await read({ stack: "-" }, {}, JSON.stringify(OUTPUTS));
-    if (options?.source.kind !== "stack") throw new Error("This is no stack.");
-    for (let time = 0; time < 2; time++) expect((await options.source.read()).hosts).toHaveLength(1);
+    const options = read({}, env);
+    expect(options).toMatchObject({ path: "e.yaml", plan: "pro" });
+    expect(options).not.toHaveProperty("target");
+    expect(read({})).toBeUndefined();
   });
 
   test.each<[Partial<ConsoleDomainsFlags>, string]>([
-    [{ stack: "-", domains: "d.yaml" }, "Omit --domains and --target, or omit --stack."],
-    [{ stack: "-", target: "a.example.com" }, "Omit --domains and --target, or omit --stack."],
     [{ target: "a.example.com" }, "Give the domains file, too, with --domains."],
     [{ domains: "d.yaml", target: "https://a.example.com" }, "This is a URL."],
     [{ domains: "d.yaml", zone: ["a.example.com"] }, "a.example.com: Write HOST=VALUE"],
     [{ domains: "d.yaml", resolver: "dns.example.com" }, "is not the address of a DNS server"],
-    [{ stack: "-" }, "Pass what 'pulumi stack output domains --json' prints."],
-  ])("%j stops the console at its start", async (flags, message) => {
-    await expect(read(flags, {}, '"nothing"')).rejects.toThrow(message);
+  ])("%j stops the console at its start", (flags, message) => {
+    expect(() => read(flags)).toThrow(message);
   });
 });

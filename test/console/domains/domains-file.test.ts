@@ -230,7 +230,7 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const ADD = { kind: "add", host: "b.example.com", role: "alias" } as const;
 
-const open = (file: string) => openDomainsFile({ kind: "file", path: file, plan: "pro" });
+const open = (file: string) => openDomainsFile({ path: file, plan: "pro" });
 
 async function versionOf(file: string): Promise<string> {
   const snapshot = await open(file).read();

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { FileSource } from "../../../lib/console/domains/hosts.ts";
+import type { DomainsOptions } from "../../../lib/console/domains/hosts.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { useSession } from "../../support/console.ts";
 
@@ -22,10 +22,11 @@ beforeEach(async () => {
   version = /name="version" value="([^"]+)"/.exec(shown)?.[1] ?? "";
 });
 
-function start(settings: Pick<FileSource, "plan" | "target">) {
+function start(settings: Pick<DomainsOptions, "plan" | "target">) {
   return useSession({
     domains: {
-      source: { kind: "file", path, ...settings },
+      path,
+      ...settings,
       resolver: async () => ({ outcome: "nodata" }),
       authorities: [AUTHORITIES.letsencrypt],
       probe: async () => ({ outcome: "unreachable", found: "" }),

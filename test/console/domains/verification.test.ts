@@ -22,11 +22,7 @@ function useProgress() {
       ? ({ outcome: "valid", expiresAt: 1 } as const)
       : ({ outcome: "unreachable", found: "no TLS connection" } as const);
   const options = { resolver, probe, authorities: [AUTHORITIES.amazon] };
-  const progress = createProgress(
-    options,
-    () => world.now,
-    () => [],
-  );
+  const progress = createProgress(options, () => world.now);
   const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
   return { world, progress, settle };
 }
@@ -61,9 +57,7 @@ test("time alone makes a host need attention after 30 minutes, and only Re-verif
   world.now = 30 * MINUTE;
   const checked = progress.of(HOST.host);
   expect(checked?.domain).toMatchObject({ state: "needs_attention", attention: "certificate_overdue" });
-  expect(checked && nextSteps(checked, "stack").join(" ")).toMatch(
-    /30 minutes.*Now: yes.*Now: no.*Re-verify/,
-  );
+  expect(checked && nextSteps(checked).join(" ")).toMatch(/30 minutes.*Now: yes.*Now: no.*Re-verify/);
   await progress.verify(HOST, { reverify: false });
   expect(progress.of(HOST.host)?.domain.state).toBe("needs_attention");
   await progress.verify(HOST, { reverify: true });
@@ -90,7 +84,6 @@ test("the record of a host is in the zone that was given or that DNS has, and in
   const silent = createProgress(
     { resolver: () => new Promise(() => {}), probe: vi.fn(), authorities: [] },
     () => 0,
-    () => [],
   );
   expect(await silent.record(host)).toMatchObject({ zoneSource: "public_suffix_list", name: "www.sub" });
 });

@@ -90,18 +90,12 @@ describe("a broken service exits with 1 and names the check and the problem:", (
       "a redirect",
       list(() => Response.redirect("https://login.example.com/", 302)),
       "list",
-      /status is 302 to https:\/\/login/,
+      /status is 302, expected 200/,
     ],
     ["a missing header", header("x-ratelimit-reset"), "headers", /x-ratelimit-reset is missing/],
-    [
-      "more requests left than the limit",
-      header("x-ratelimit-remaining", "61"),
-      "headers",
-      /61, above X-RateLimit-Limit, 60/,
-    ],
     ["a cacheable list", header("cache-control", "public"), "headers", /cache-control is "public"/],
     ["requests that are not counted", header("x-ratelimit-remaining", "59"), "limits", /was not counted/],
-    ["a 401 without a challenge", header("www-authenticate"), "no key", /WWW-Authenticate/],
+    ["a 401 without a challenge", header("www-authenticate"), "no key", /www-authenticate is missing/],
     [
       "access without a key",
       (response, { headers }) => (headers.has("authorization") ? response : new Response("[]")),
@@ -155,16 +149,15 @@ test("a service that repeats the key in its responses does not put it into the r
   expect(JSON.stringify(report)).not.toContain(service.key.slice(-20));
 });
 
-test("a service that does not respond in time, or at all, exits with 3, without the key in the error", async () => {
-  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+test("a service that does not respond, or is not there, exits with 3, without the key in the error", async () => {
+  const silent = createServer((request) => request.destroy()).listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));
   const { port } = silent.address() as { port: number };
   const url = `http://127.0.0.1:${port}/v1`;
-  const slow = await smoke(url, "so_test_secret", "--timeout", "50ms");
-  silent.closeAllConnections();
+  const ended = await smoke(url, "so_test_secret");
   await new Promise((resolve) => silent.close(resolve));
   const closed = await smoke(url, "so_test_secret");
-  for (const { status, stderr } of [slow, closed]) {
+  for (const { status, stderr } of [ended, closed]) {
     expect(status).toBe(3);
     expect(JSON.parse(stderr)).toMatchObject({ code: "service_unreachable" });
     expect(stderr).not.toContain("secret");

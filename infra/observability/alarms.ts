@@ -32,138 +32,124 @@ export interface MetricReference {
   readonly dimensions: Record<string, pulumi.Input<string>>;
 }
 
-export interface Alarm extends aws.cloudwatch.MetricAlarmArgs {
-  /** Unique; part of the logical name. */
-  readonly key: string;
+/** When an alarm fires. */
+interface Rule extends Omit<aws.cloudwatch.MetricAlarmArgs, keyof MetricReference | "alarmDescription"> {
   readonly threshold: number;
 }
 
-const ABOVE_ZERO = { comparisonOperator: "GreaterThanThreshold", threshold: 0 } as const;
-const FIVE_MINUTES = { ...ABOVE_ZERO, period: 300, evaluationPeriods: 3 } as const;
+export interface Alarm extends Rule, MetricReference {
+  readonly alarmDescription: string;
+  /** Unique; part of the logical name. */
+  readonly key: string;
+}
+
+const ABOVE_ZERO = { comparisonOperator: "GreaterThanThreshold", threshold: 0 };
+const FIVE_MINUTES = { ...ABOVE_ZERO, period: 300, evaluationPeriods: 3 };
 /** More than none in two of three periods: a single spike does not alarm. */
-const TWO_OF_THREE = { ...FIVE_MINUTES, statistic: "Sum", datapointsToAlarm: 2 } as const;
-const ONE_DAY = { ...ABOVE_ZERO, period: 86_400, evaluationPeriods: 1, datapointsToAlarm: 1 } as const;
+const TWO_OF_THREE = { ...FIVE_MINUTES, statistic: "Sum", datapointsToAlarm: 2 };
+const AT_ONCE = { ...FIVE_MINUTES, statistic: "Maximum", evaluationPeriods: 1, datapointsToAlarm: 1 };
+const ONE_DAY = { ...ABOVE_ZERO, period: 86_400, evaluationPeriods: 1, datapointsToAlarm: 1 };
 
 /** The alarms of a stack. None uses latency, because the latency of a stream includes its whole transfer. */
 export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   const { functions, tables, certificates } = monitored;
+  const { gateway, ofFunction, ofTable, ofCertificate, own } = metricsOf(monitored);
+  const alarm = (key: string, metric: MetricReference, rule: Rule, alarmDescription: string): Alarm => ({
+    ...rule,
+    ...metric,
+    key,
+    alarmDescription,
+  });
+  const changes = [
+    alarm(
+      "changes-age",
+      own("ChangesAge"),
+      // The function writes the metric every minute. Without it, nobody sends changes.
+      { ...AT_ONCE, threshold: 300, treatMissingData: "breaching" },
+      "A change of an order has waited for more than five minutes to be sent to EventBridge, or the function that sends changes does not run.",
+    ),
+    alarm(
+      "changes-failed",
+      own("ChangesFailed"),
+      AT_ONCE,
+      "EventBridge did not accept a change of an order in any attempt. See `store-orders changes list --failed`; `changes retry` sends it again.",
+    ),
+  ];
   return [
-    {
-      ...TWO_OF_THREE,
-      ...gatewayMetric(monitored, "5XXError"),
-      key: "5xx",
-      statistic: "Average",
-      threshold: 0.01,
-      alarmDescription: "More than 1 % of the requests fail with a 5xx status.",
-    },
-    {
-      ...TWO_OF_THREE,
-      ...gatewayMetric(monitored, "4XXError"),
-      key: "4xx",
-      statistic: "Average",
-      threshold: 0.5,
-      alarmDescription:
-        "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
-    },
+    alarm(
+      "5xx",
+      gateway("5XXError"),
+      { ...TWO_OF_THREE, statistic: "Average", threshold: 0.01 },
+      "More than 1 % of the requests fail with a 5xx status.",
+    ),
+    alarm(
+      "4xx",
+      gateway("4XXError"),
+      { ...TWO_OF_THREE, statistic: "Average", threshold: 0.5 },
+      "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
+    ),
     ...Object.entries(functions).flatMap(([role, name]) => {
-      const alarm = (metricName: string, problem: string) => ({
-        ...TWO_OF_THREE,
-        ...functionMetric(name, metricName),
-        key: `${role}-${metricName.toLowerCase()}`,
-        alarmDescription: `Invocations of the function '${role}' ${problem}.`,
-      });
-      return [alarm("Errors", "fail"), alarm("Throttles", "are throttled: they exceed its concurrency")];
+      const invocations = (metric: string, problem: string) =>
+        alarm(
+          `${role}-${metric.toLowerCase()}`,
+          ofFunction(name, metric),
+          TWO_OF_THREE,
+          `Invocations of the function '${role}' ${problem}.`,
+        );
+      return [
+        invocations("Errors", "fail"),
+        invocations("Throttles", "are throttled: they exceed its concurrency"),
+      ];
     }),
     ...Object.entries(tables).flatMap(([table, name]) =>
-      ["Read", "Write"].map((kind) => ({
-        ...TWO_OF_THREE,
-        ...tableMetric(name, `${kind}ThrottleEvents`),
-        key: `${table}-${kind.toLowerCase()}-throttles`,
-        alarmDescription: `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
-      })),
+      ["Read", "Write"].map((kind) =>
+        alarm(
+          `${table}-${kind.toLowerCase()}-throttles`,
+          ofTable(name, `${kind}ThrottleEvents`),
+          TWO_OF_THREE,
+          `DynamoDB throttles ${kind.toLowerCase()}s on the ${table} table.`,
+        ),
+      ),
     ),
-    ...certificates.map(({ key, host, arn }) => ({
-      ...ONE_DAY,
-      namespace: "AWS/CertificateManager",
-      metricName: "DaysToExpiry",
-      dimensions: { CertificateArn: arn },
-      key: `${key}-certificate`,
-      statistic: "Minimum",
-      comparisonOperator: "LessThanThreshold",
-      threshold: 30,
-      // ACM begins 45 days before the end.
-      alarmDescription: `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
-    })),
-    ...(functions.events === undefined ? [] : planEventAlarms(monitored)),
-    {
-      ...FIVE_MINUTES,
-      ...ownMetric(monitored, "ListFirstByte"),
-      key: "first-byte",
-      extendedStatistic: "p95",
-      threshold: 2_000,
-      datapointsToAlarm: 3,
-      alarmDescription: "The time to first byte of the list exceeds two seconds at the 95th percentile.",
-    },
-    {
-      ...ONE_DAY,
-      ...ownMetric(monitored, "ListRows"),
-      key: "list-size",
-      statistic: "Maximum",
-      threshold: LONG_LIST_ORDERS,
-      alarmDescription: `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
-    },
+    ...certificates.map(({ key, host, arn }) =>
+      alarm(
+        `${key}-certificate`,
+        ofCertificate(arn, "DaysToExpiry"),
+        // ACM begins 45 days before the end.
+        { ...ONE_DAY, statistic: "Minimum", comparisonOperator: "LessThanThreshold", threshold: 30 },
+        `The certificate of ${host} expires in less than 30 days, and ACM has tried to renew it for two weeks. Check its validation record and its CAA records.`,
+      ),
+    ),
+    ...(functions.events === undefined ? [] : changes),
+    alarm(
+      "first-byte",
+      own("ListFirstByte"),
+      { ...FIVE_MINUTES, extendedStatistic: "p95", threshold: 2_000, datapointsToAlarm: 3 },
+      "The time to first byte of the list exceeds two seconds at the 95th percentile.",
+    ),
+    alarm(
+      "list-size",
+      own("ListRows"),
+      { ...ONE_DAY, statistic: "Maximum", threshold: LONG_LIST_ORDERS },
+      `A list has more than ${LONG_LIST_ORDERS.toLocaleString("en-US")} orders. A response ends at 200 MB, or 1.6 million orders if the client does not accept gzip. See infra/scale.md.`,
+    ),
   ];
 }
 
-/** The alarms on changes that EventBridge has not accepted. */
-function planEventAlarms(monitored: MonitoredResources): readonly Alarm[] {
-  const withinFiveMinutes = {
-    ...FIVE_MINUTES,
-    statistic: "Maximum",
-    evaluationPeriods: 1,
-    datapointsToAlarm: 1,
+/** The metrics of a stack: those of its resources, and its own, which the functions write. */
+export function metricsOf({ apiName, stageName, namespace }: MonitoredResources) {
+  const metric = (
+    namespace: string,
+    metricName: string,
+    dimensions: MetricReference["dimensions"],
+  ): MetricReference => ({ namespace, metricName, dimensions });
+  const by = (namespace: string, dimension: string) => (name: pulumi.Input<string>, metricName: string) =>
+    metric(namespace, metricName, { [dimension]: name });
+  return {
+    gateway: (name: string) => metric("AWS/ApiGateway", name, { ApiName: apiName, Stage: stageName }),
+    ofFunction: by("AWS/Lambda", "FunctionName"),
+    ofTable: by("AWS/DynamoDB", "TableName"),
+    ofCertificate: by("AWS/CertificateManager", "CertificateArn"),
+    own: (name: string, dimensions = {}) => metric(namespace, name, dimensions),
   };
-  return [
-    {
-      ...withinFiveMinutes,
-      ...ownMetric(monitored, "ChangesAge"),
-      key: "changes-age",
-      threshold: 300,
-      // The function writes the metric every minute. Without it, nobody sends changes.
-      treatMissingData: "breaching",
-      alarmDescription:
-        "A change of an order has waited for more than five minutes to be sent to EventBridge, or the function that sends changes does not run.",
-    },
-    {
-      ...withinFiveMinutes,
-      ...ownMetric(monitored, "ChangesFailed"),
-      key: "changes-failed",
-      alarmDescription:
-        "EventBridge did not accept a change of an order in any attempt. See `store-orders changes list --failed`; `changes retry` sends it again.",
-    },
-  ];
-}
-
-/** A metric of the API's stage. */
-export function gatewayMetric(
-  { apiName, stageName }: MonitoredResources,
-  metricName: string,
-): MetricReference {
-  return { namespace: "AWS/ApiGateway", metricName, dimensions: { ApiName: apiName, Stage: stageName } };
-}
-
-export function functionMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
-  return { namespace: "AWS/Lambda", metricName, dimensions: { FunctionName: name } };
-}
-
-export function tableMetric(name: pulumi.Input<string>, metricName: string): MetricReference {
-  return { namespace: "AWS/DynamoDB", metricName, dimensions: { TableName: name } };
-}
-
-export function ownMetric(
-  { namespace }: MonitoredResources,
-  metricName: string,
-  dimensions: MetricReference["dimensions"] = {},
-): MetricReference {
-  return { namespace, metricName, dimensions };
 }

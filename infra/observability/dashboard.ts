@@ -1,12 +1,5 @@
 import { PLANS } from "../../lib/plans/plan-limits.ts";
-import {
-  functionMetric,
-  gatewayMetric,
-  type MetricReference,
-  type MonitoredResources,
-  ownMetric,
-  tableMetric,
-} from "./alarms.ts";
+import { type MetricReference, type MonitoredResources, metricsOf } from "./alarms.ts";
 
 /** A graph of the dashboard, as CloudWatch expects it. */
 interface Widget extends Record<"x" | "y" | "width" | "height", number> {
@@ -22,25 +15,20 @@ export function dashboardBody(
   region: unknown,
 ): { readonly widgets: readonly Widget[] } {
   const { functions, tables } = monitored;
-  const gateway = (metricName: string, label: string): Line => [
-    gatewayMetric(monitored, metricName),
-    "Sum",
-    label,
-  ];
+  const { gateway, ofFunction, ofTable, own } = metricsOf(monitored);
+  const requests = (metricName: string, label: string): Line => [gateway(metricName), "Sum", label];
   const byPlan = (metricName: string) =>
-    PLANS.map((plan): Line => [ownMetric(monitored, metricName, { Plan: plan }), "Sum", plan]);
+    PLANS.map((plan): Line => [own(metricName, { Plan: plan }), "Sum", plan]);
   const byFunction = (metricName: string, stat: string) =>
-    Object.entries(functions).map(([role, name]): Line => [functionMetric(name, metricName), stat, role]);
+    Object.entries(functions).map(([role, name]): Line => [ofFunction(name, metricName), stat, role]);
   const byTable = (metricName: string) =>
-    Object.entries(tables).map(([label, name]): Line => [tableMetric(name, metricName), "Sum", label]);
-  const firstByte = ["p50", "p95", "p99"].map(
-    (stat): Line => [ownMetric(monitored, "ListFirstByte"), stat, stat],
-  );
+    Object.entries(tables).map(([label, name]): Line => [ofTable(name, metricName), "Sum", label]);
+  const firstByte = ["p50", "p95", "p99"].map((stat): Line => [own("ListFirstByte"), stat, stat]);
 
   const graphs: (readonly [title: string, lines: readonly Line[]])[] = [
-    ["Requests", [gateway("Count", "all"), gateway("4XXError", "4xx"), gateway("5XXError", "5xx")]],
+    ["Requests", [requests("Count", "all"), requests("4XXError", "4xx"), requests("5XXError", "5xx")]],
     ["Time to first byte of the list (ms)", firstByte],
-    ["Orders in a list", [[ownMetric(monitored, "ListRows"), "Maximum", "most"]]],
+    ["Orders in a list", [[own("ListRows"), "Maximum", "most"]]],
     ["Admitted requests by plan", byPlan("Admitted")],
     ["Rejected requests (429) by plan", byPlan("Rejected")],
     ["Bans by plan", byPlan("Bans")],
@@ -56,9 +44,7 @@ export function dashboardBody(
   if (functions.events !== undefined)
     graphs.push([
       "Changes that wait, and that failed",
-      ["Waiting", "Failed"].map(
-        (kind): Line => [ownMetric(monitored, `Changes${kind}`), "Maximum", kind.toLowerCase()],
-      ),
+      ["Waiting", "Failed"].map((kind): Line => [own(`Changes${kind}`), "Maximum", kind.toLowerCase()]),
     ]);
   return { widgets: graphs.map(([title, lines], index) => widget(index, title, lines, region)) };
 }

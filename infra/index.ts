@@ -14,7 +14,6 @@ export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";
 export { componentProvider } from "./component/provider.ts";
-export { stackFileJsonSchema } from "./config/schema.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs, type ValidationRecord } from "./domains/custom-domain.ts";

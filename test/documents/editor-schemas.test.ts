@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { componentSchema } from "../../.config/component-schema.ts";
-import { stackFileJsonSchema } from "../../infra/config/schema.ts";
+import { stackFileJsonSchema } from "../../.config/stack-file-schema.ts";
 import { domainsFileJsonSchema, domainsSchema, parseDomainsFile } from "../../lib/domains/parse.ts";
 import { table } from "./markdown.ts";
 

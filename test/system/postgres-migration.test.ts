@@ -17,8 +17,8 @@ const AT = Date.UTC(2026, 10, 20, 12);
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 const ids = (first: number, count: number) =>
   Array.from({ length: count }, (_, index) => BigInt(first + index));
-/** A request waits for an attempt to lock the tables, which takes half a second, on a machine with other work. */
-const MAX_REQUEST_MS = 2_500;
+/** A request waits for an attempt to lock the tables, which takes a second and a half, on a machine with other work. */
+const MAX_REQUEST_MS = 3_500;
 
 describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other sessions on a server", () => {
   const cli = createCommandLine();
@@ -206,7 +206,7 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     const start = performance.now();
     await migratePostgres({ ...options, onBlocked: (blockers) => found.push(blockers) });
     expect(performance.now() - start).toBeLessThan(15_000);
-    expect(found).toMatchObject([[{ query: expect.stringMatching(/^autovacuum: /) }]]);
+    expect(found).toEqual([]);
   }, 120_000);
 
   test("the SQL that is printed gives up soon, changes nothing, and says to run it again", async () => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
 import type { Rows, Statement } from "./database.ts";
 import { DatabaseError } from "./errors.ts";
+import { MIGRATION_LOCK } from "./schema.ts";
 
 /** A session or a prepared transaction that holds a lock which another transaction waits for. */
 export interface Blocker {
@@ -22,6 +23,15 @@ export interface Blocker {
 
 const MAX_QUERY_CHARACTERS = 200;
 
+/**
+ * The longest wait for a strong lock. Requests wait behind it, so it is short; but autovacuum gives way only to who has
+ * waited for the server's `deadlock_timeout`, a second by default.
+ */
+export const LOCK_WAIT_MS = 1_500;
+
+/** The shortest pause until the next attempt, in which the requests that waited behind one end. */
+const MIN_PAUSE_MS = 500;
+
 /** The modes of locks that readers hold. Only the strongest lock waits for them. */
 const OF_READERS = ["AccessShareLock", "RowShareLock"];
 
@@ -31,49 +41,40 @@ interface WantedLocks {
   readonly tables: readonly string[];
   /** False if a lock is wanted that readers do not hinder. */
   readonly isExclusive: boolean;
-  readonly advisory?: number;
 }
 
 /**
- * Reads who holds such locks. The first column tells apart what holds one, and the second is the server's
- * `deadlock_timeout` in milliseconds.
+ * Reads who has held such locks, or that of a migration, for as long as an attempt waits. A role may not see when the
+ * transactions of others began: those are named, too.
  */
-export function holdersStatement({ schema, tables, isExclusive, advisory }: WantedLocks): Statement {
+export function blockersStatement({ schema, tables, isExclusive }: WantedLocks): Statement {
   return {
-    text: `SELECT DISTINCT ON (1) l.identity, pg_catalog.date_part('epoch', current_setting('deadlock_timeout')::interval) * 1000,
+    text: `SELECT DISTINCT ON (1) coalesce(l.pid::text, l.virtualtransaction),
         l.pid, a.application_name, a.usename, coalesce(a.state, CASE WHEN l.pid IS NULL THEN 'prepared' END),
-        pg_catalog.to_char(coalesce(a.xact_start, a.state_change, p.prepared) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+        pg_catalog.to_char(coalesce(a.xact_start, p.prepared) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
         coalesce(a.query, pg_catalog.format('ROLLBACK PREPARED %L', p.gid))
-      FROM (SELECT *, locktype || ' ' || CASE WHEN locktype = 'advisory' AND pid IS NOT NULL THEN pid::text
-          ELSE virtualtransaction END AS identity FROM pg_catalog.pg_locks) l
+      FROM pg_catalog.pg_locks l
         JOIN pg_catalog.pg_database d ON d.oid = l.database AND d.datname = pg_catalog.current_database()
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
         LEFT JOIN pg_catalog.pg_locks t ON l.pid IS NULL AND t.pid IS NULL AND t.locktype = 'transactionid'
           AND t.virtualtransaction = l.virtualtransaction
         LEFT JOIN pg_catalog.pg_prepared_xacts p ON p.transaction = t.transactionid
       WHERE l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
+        AND (coalesce(a.xact_start, a.state_change, p.prepared) > pg_catalog.clock_timestamp() - interval '${LOCK_WAIT_MS} ms') IS NOT TRUE
         AND (l.locktype = 'relation' AND l.mode <> ALL ($3::text[]) AND l.relation IN (
             SELECT oid FROM pg_catalog.pg_class
             WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]))
-          OR l.locktype = 'advisory' AND l.classid = 0 AND l.objid = $4::bigint AND l.objsubid = 1)
+          OR l.locktype = 'advisory' AND l.classid = 0 AND l.objid = ${MIGRATION_LOCK} AND l.objsubid = 1)
       ORDER BY 1`,
-    values: [schema, tables, isExclusive ? [] : OF_READERS, advisory ?? null],
+    values: [schema, tables, isExclusive ? [] : OF_READERS],
     isRare: true,
   };
 }
 
-interface Holder extends Blocker {
-  readonly identity: string;
-  readonly deadlockTimeoutMs: number;
-}
-
-function toHolder(row: readonly unknown[]): Holder {
-  const [identity, timeoutMs, pid, application, user, state, since, query] = row;
+function toBlocker([, pid, application, user, state, since, query]: readonly unknown[]): Blocker {
   const shown = `${query ?? ""}`.replaceAll(/\s+/g, " ").trim();
   const isCut = shown.length > MAX_QUERY_CHARACTERS;
   return {
-    identity: `${identity}`,
-    deadlockTimeoutMs: Number(timeoutMs),
     ...(pid !== null && { pid: Number(pid) }),
     ...(application !== null && application !== "" && { application: `${application}` }),
     ...(user !== null && { user: `${user}` }),
@@ -94,9 +95,6 @@ export function describeBlocker({ pid, application, user, state, since, query }:
   return `${subject}${session && ` (${session})`}${query === undefined ? "" : `: ${query}`}`;
 }
 
-/** Requests wait behind a lock that is waited for. So each attempt waits for a short time, in milliseconds. */
-const LOCK_WAIT_MS = 500;
-
 /** `lock_not_available`, and `deadlock_detected` on a server that looks for one sooner. */
 const BLOCKED = ["55P03", "40P01"];
 
@@ -108,10 +106,10 @@ function isBlocked(error: unknown): error is StoreUnavailableError {
 export interface StrongLocks<T> {
   /** The time until which it is tried, as that of `performance.now()`. */
   readonly deadline: number;
-  /** Runs the transaction, whose longest wait for a lock is given in milliseconds. */
-  attempt(lockWaitMs: number): Promise<T>;
-  /** Reads who holds the locks that the transaction takes, with `holdersStatement`. */
-  readHolders(): Promise<Rows>;
+  /** Runs the transaction, which waits for a lock for at most `LOCK_WAIT_MS`. */
+  attempt(): Promise<T>;
+  /** Reads who holds the locks that the transaction takes, with `blockersStatement`. */
+  readBlockers(): Promise<Rows>;
   /** Called with those who block it, after the first attempt and when others do. */
   onBlocked?: ((blockers: readonly Blocker[]) => void) | undefined;
 }
@@ -120,39 +118,23 @@ export interface StrongLocks<T> {
  * Runs a transaction that takes strong locks. It gives up soon if it has to wait for them, so that requests go on, and
  * tries again. Once its time is over, it rejects, and the error names those who hold the locks.
  */
-export async function takeStrongLocks<T>({
-  deadline,
-  attempt,
-  readHolders,
-  onBlocked,
-}: StrongLocks<T>): Promise<T> {
-  let [reported, lockWaitMs] = ["", LOCK_WAIT_MS];
-  let before = (await readHolders()).map(toHolder);
-  while (true) {
+export async function takeStrongLocks<T>(locks: StrongLocks<T>): Promise<T> {
+  for (let reported = ""; ; ) {
     try {
-      return await attempt(lockWaitMs);
+      return await locks.attempt();
     } catch (error) {
       if (!isBlocked(error)) throw error;
-      const pauseMs = LOCK_WAIT_MS * (1 + Math.random());
-      const isLast = performance.now() + pauseMs + lockWaitMs + LOCK_WAIT_MS >= deadline;
-      // Requests that waited behind this attempt end meanwhile.
-      await sleep(isLast ? LAST_PAUSE_MS : pauseMs);
-      const holders = (await readHolders()).map(toHolder);
-      const found = holders.filter(({ identity }) => before.some((each) => each.identity === identity));
-      const blockers = found.map(({ identity, deadlockTimeoutMs, ...blocker }) => blocker);
-      const names = found.map(({ identity }) => identity).join();
-      if (names !== reported && names !== "") onBlocked?.(blockers);
-      if (isLast) throw stillBlocked(blockers, error);
-      // Autovacuum, which has no role, gives way to who has waited for that time.
-      const vacuum = found.find(({ pid, user }) => pid !== undefined && user === undefined);
-      lockWaitMs = LOCK_WAIT_MS + (vacuum?.deadlockTimeoutMs ?? 0);
-      [reported, before] = [names, holders];
+      const rows = await locks.readBlockers();
+      const blockers = rows.map(toBlocker);
+      const names = rows.map(([transaction]) => transaction).join();
+      if (names !== reported && names !== "") locks.onBlocked?.(blockers);
+      reported = names;
+      const pauseMs = MIN_PAUSE_MS * (1 + Math.random());
+      if (performance.now() + pauseMs + LOCK_WAIT_MS >= locks.deadline) throw stillBlocked(blockers, error);
+      await sleep(pauseMs);
     }
   }
 }
-
-/** The pause before those who hold a lock are named for the last time. */
-const LAST_PAUSE_MS = 100;
 
 function stillBlocked(blockers: readonly Blocker[], { cause }: StoreUnavailableError): StoreUnavailableError {
   const message =

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { backoffMs, CALL_TIMEOUT_MS, MAX_STORE_CALL_MS } from "../../core/time.ts";
-import { holdersStatement, type StrongLocks, takeStrongLocks } from "./blockers.ts";
+import { blockersStatement, LOCK_WAIT_MS, type StrongLocks, takeStrongLocks } from "./blockers.ts";
 import { type PostgresPool, withConnection } from "./connection.ts";
 import { DatabaseError, isMissingTable, isRepeatable, standby, toStoreError } from "./errors.ts";
 import {
   MIGRATED_TABLES,
-  MIGRATION_LOCK,
   type MigrationResult,
   migrate,
   missingTables,
@@ -306,15 +305,14 @@ export async function migrateTables(
   },
 ): Promise<MigrationResult> {
   const { schema, deadline, onBlocked } = options;
-  const locked = { tables: MIGRATED_TABLES, isExclusive: true, advisory: MIGRATION_LOCK };
-  const holders = holdersStatement({ schema: quoteSchema(schema), ...locked });
+  const locked = { schema: quoteSchema(schema), tables: MIGRATED_TABLES, isExclusive: true };
   return takeStrongLocks({
     deadline,
     onBlocked,
-    readHolders: () => readCatalogs(pool, holders, deadline),
-    attempt: (lockWaitMs) =>
+    readBlockers: () => readCatalogs(pool, blockersStatement(locked), deadline),
+    attempt: () =>
       withConnection(pool, deadline, async (send) => {
-        await send(begin(deadline, lockWaitMs));
+        await send(begin(deadline, LOCK_WAIT_MS));
         const result = await migrate(async (text) => (await send({ text }))[0] ?? [], schema, options);
         await send(COMMIT);
         return result;

@@ -107,7 +107,7 @@ export type PostgresMigrationOptions = PostgresServer & {
 
 /**
  * Creates the tables, or migrates them to the version of this program, in one transaction. It locks the tables, and tries
- * that for up to ten minutes, each time for half a second. Then it rejects, and the error names those who hold a lock.
+ * that for up to ten minutes, each time for a second and a half. Then it rejects, and the error names those who hold a lock.
  */
 export async function migratePostgres({
   onlyIfEmpty = false,

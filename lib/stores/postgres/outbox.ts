@@ -2,7 +2,7 @@ import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
-import { holdersStatement, takeStrongLocks } from "./blockers.ts";
+import { blockersStatement, LOCK_WAIT_MS, takeStrongLocks } from "./blockers.ts";
 import type { Database, Rows, Statement } from "./database.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
@@ -83,12 +83,12 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
         : OUTBOX_TRIGGERS.map((name) => `DROP TRIGGER IF EXISTS ${name} ON ${schema}.orders`);
       await takeStrongLocks({
         deadline,
-        readHolders: () => read(holdersStatement({ schema, tables: ["orders"], isExclusive: !on })),
-        attempt: (maxLockWaitMs) =>
+        readBlockers: () => read(blockersStatement({ schema, tables: ["orders"], isExclusive: !on })),
+        attempt: () =>
           change(
             {
               durable: true,
-              maxLockWaitMs,
+              maxLockWaitMs: LOCK_WAIT_MS,
               first: [{ text: "SELECT true" }],
               decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
             },

@@ -8,9 +8,13 @@ import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from 
 
 const PAGE_SIZE = 1_000;
 
-/** The tables, and their keys: without one, for example after an incomplete restore, a row can exist twice. */
+/** The tables, and what rejects wrong rows: it can be missing after an incomplete restore. */
 const TABLES = ["orders", "outbox", "accounts", "api_keys", "settings"];
-const CONSTRAINTS = ["orders p", "outbox p", "accounts p", "api_keys p", "api_keys f", "settings p"];
+const CONSTRAINTS: readonly (readonly [constraint: string, meaning: string])[] = [
+  ...TABLES.map((table) => [`${table} p`, "primary key, so that a row can exist twice"] as const),
+  ["api_keys f", "foreign key to accounts, so that a key can be without an account"],
+  ["api_keys hash", "unique index on hash, so that two accounts can have the same key"],
+];
 
 const AS_PRINTED = "as 'database migrate --print' prints it";
 
@@ -54,28 +58,17 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
          JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
          LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype = 'p'
        WHERE c.relnamespace = $1::regnamespace AND k.convalidated AND i.indisvalid IS NOT FALSE
-       UNION ALL SELECT 'hash' FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+       UNION ALL SELECT 'api_keys hash' FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
        WHERE i.indrelid = $2::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
          AND a.attname = 'hash' AND i.indkey::text = a.attnum::text`,
       ...[schema, `${schema}.api_keys`],
     );
     const known = found.map(([constraint]) => constraint);
-    const keys = CONSTRAINTS.filter((each) => !known.includes(each)).map((constraint): Finding => {
-      const [table, type] = constraint.split(" ");
-      const kind = type === "p" ? "primary key" : "foreign key to accounts";
-      return {
-        subject: `table ${table}`,
-        problem: `It has no valid ${kind}, so wrong rows are not rejected.`,
-        repair: `Add it ${AS_PRINTED}, once no row breaks it.`,
-      };
-    });
-    if (!known.includes("hash"))
-      keys.push({
-        subject: "table api_keys",
-        problem: "It has no valid unique index on hash, so two accounts can have the same key.",
-        repair: `Create it ${AS_PRINTED}, once no row breaks it.`,
-      });
-    return keys;
+    return CONSTRAINTS.filter(([constraint]) => !known.includes(constraint)).map(([constraint, problem]) => ({
+      subject: `table ${constraint.split(" ")[0]}`,
+      problem: `It has no valid ${problem}.`,
+      repair: `Add it ${AS_PRINTED}, once no row breaks it.`,
+    }));
   }
 
   /** A trigger function or triggers that lose changes, or write them elsewhere. */
@@ -85,38 +78,26 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       `${schema}.add_to_outbox`,
     );
     const triggers = await readCatalog(
-      `SELECT tgname, tgenabled::text, tgfoid = pg_catalog.to_regproc($3), tgfoid::regproc::text FROM pg_catalog.pg_trigger
-       WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[]) ORDER BY 1`,
+      `SELECT tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3) FROM pg_catalog.pg_trigger
+       WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`,
       ...[`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
     );
     const findings: Finding[] = [];
-    const isCurrent = text === OUTBOX_FUNCTION.text && settings === OUTBOX_FUNCTION.settings;
-    if (!isCurrent) {
-      const [, other] = /INSERT INTO (\S+)\.outbox/.exec(`${text}`) ?? [];
-      const problem =
-        text === undefined
-          ? "It is missing, so the outbox cannot be switched on."
-          : other !== undefined && other !== schema
-            ? `It writes changes to the outbox of the schema ${other}.`
-            : "Its text is not that of this version.";
-      findings.push({ subject: "function add_to_outbox", problem, repair: `Replace it ${AS_PRINTED}.` });
-    }
-    const repair = "Run 'database outbox on' as the owner of the tables.";
-    const names = triggers.map(([name]) => name);
-    for (const name of OUTBOX_TRIGGERS)
-      if (triggers.length > 0 && !names.includes(name))
-        findings.push({ subject: `trigger ${name}`, problem: "It is missing, so changes are lost.", repair });
-    for (const [name, enabled, isOurs, target] of triggers) {
-      const subject = `trigger ${name}`;
-      if (!isTrue(isOurs))
-        findings.push({ subject, problem: `It calls ${target}, which is not of this schema.`, repair });
-      if (enabled !== "A")
-        findings.push({
-          subject,
-          problem: "It is not enabled in every session, so changes can be lost.",
-          repair,
-        });
-    }
+    if (text !== OUTBOX_FUNCTION.text || settings !== OUTBOX_FUNCTION.settings)
+      findings.push({
+        subject: "function add_to_outbox",
+        problem:
+          "It is missing, or not that of this version: changes can be lost, or get into another schema.",
+        repair: `Replace it ${AS_PRINTED}.`,
+      });
+    const working = triggers.filter(([works]) => isTrue(works));
+    if (triggers.length > 0 && working.length < OUTBOX_TRIGGERS.length)
+      findings.push({
+        subject: `triggers ${OUTBOX_TRIGGERS.join(" and ")}`,
+        problem:
+          "One is missing, not enabled in every session, or calls another function, so changes are lost.",
+        repair: "Run 'database outbox on' as the owner of the tables.",
+      });
     return findings;
   }
 

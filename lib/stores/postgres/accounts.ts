@@ -147,21 +147,13 @@ function saveSettings(
     {
       text: `INSERT INTO ${schema}.api_keys
                (account, position, hash, id, created_at, expires_at, revoked_at, successor_id, name)
-             SELECT $1, n.position, n.hash, n.id, n.created_at, n.expires_at, n.revoked_at, n.successor_id, n.name
-             FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
-               WITH ORDINALITY AS n (hash, id, created_at, expires_at, revoked_at, successor_id, name, position)
+             SELECT $1, n.position, n.hash, n.id, n.created, n.expires, n.revoked, n.successor, n.name
+             FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (hash text, id text, "createdAt" bigint, "expiresAt" bigint,
+               "revokedAt" bigint, "successorId" text, name text))
+               WITH ORDINALITY AS n (hash, id, created, expires, revoked, successor, name, position)
              ON CONFLICT (account, hash) DO UPDATE SET position = excluded.position,
                expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, successor_id = excluded.successor_id`,
-      values: [
-        id,
-        keys.map(({ hash }) => hash),
-        keys.map((key) => key.id),
-        keys.map(({ createdAt }) => createdAt),
-        keys.map(({ expiresAt }) => expiresAt ?? null),
-        keys.map(({ revokedAt }) => revokedAt ?? null),
-        keys.map(({ successorId }) => successorId ?? null),
-        keys.map(({ name }) => name ?? null),
-      ],
+      values: [id, JSON.stringify(keys)],
     },
   ];
 }

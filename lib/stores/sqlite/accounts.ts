@@ -4,7 +4,7 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
-import { prepareWrite, type SqliteDatabase } from "./database.ts";
+import { type SqliteDatabase, statementsOf } from "./database.ts";
 
 /** The queries of the tables `accounts`, `api_keys` and `settings`, each to be called in a read or a write. */
 type AccountQueries = ReturnType<typeof accountQueries>;
@@ -38,54 +38,41 @@ export function createAccountStore(
 }
 
 export function accountQueries(db: DatabaseSync) {
-  const insertEnvironment = prepareWrite(
-    db,
+  const { read, write } = statementsOf(db);
+  const insertEnvironment = write(
     "INSERT INTO settings (name, value) VALUES ('environment', ?) ON CONFLICT DO NOTHING",
   );
   const selectEnvironment = db.prepare("SELECT value FROM settings WHERE name = 'environment'");
-  const insertImport = prepareWrite(
-    db,
+  const insertImport = write(
     "INSERT INTO settings (name, value) VALUES ('imported_keys', 'true') ON CONFLICT DO NOTHING",
   );
   const selectImport = db.prepare("SELECT 1 FROM settings WHERE name = 'imported_keys'");
   const selectOwner = db.prepare("SELECT account FROM api_keys WHERE hash = ?");
-  const insertAccount = prepareWrite(
-    db,
-    "INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING",
-  );
-  const updatePlan = prepareWrite(
-    db,
-    "UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?",
-  );
+  const insertAccount = write("INSERT INTO accounts (id, plan) VALUES (?, ?) ON CONFLICT DO NOTHING");
+  const updatePlan = write("UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?");
   // One statement, so that the account and its keys are from the same moment while other processes write.
-  const selectAccount = db.prepare(
+  const selectAccount = read(
     `SELECT ${ACCOUNT_COLUMNS} FROM accounts a LEFT JOIN api_keys k ON k.account = a.id WHERE a.id = ? ORDER BY k.position`,
   );
-  const selectPage = db.prepare(
+  const selectPage = read(
     `SELECT ${ACCOUNT_COLUMNS} FROM (SELECT * FROM accounts WHERE id > ? ORDER BY id LIMIT ?) a
      LEFT JOIN api_keys k ON k.account = a.id ORDER BY a.id, k.position`,
   );
-  const deleteOtherKeys = prepareWrite(
-    db,
+  const deleteOtherKeys = write(
     "DELETE FROM api_keys WHERE account = ? AND hash NOT IN (SELECT value FROM json_each(?))",
   );
-  const upsertKey = prepareWrite(
-    db,
-    `INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id, name)
+  const upsertKey =
+    write(`INSERT INTO api_keys (hash, id, account, position, created_at, expires_at, revoked_at, successor_id, name)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (hash) DO UPDATE SET position = excluded.position, expires_at = excluded.expires_at,
        revoked_at = excluded.revoked_at, successor_id = excluded.successor_id
-     WHERE account = excluded.account`,
-  );
-  const deleteKeys = prepareWrite(db, "DELETE FROM api_keys WHERE account = ?");
-  const deleteAccount = prepareWrite(db, "DELETE FROM accounts WHERE id = ?");
-  const resetCounts = prepareWrite(db, "UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
-  const resetRejections = prepareWrite(
-    db,
-    `UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
-     WHERE account = ? AND id = ?`,
-  );
-  for (const statement of [selectAccount, selectPage]) statement.setReturnArrays(true);
+     WHERE account = excluded.account`);
+  const deleteKeys = write("DELETE FROM api_keys WHERE account = ?");
+  const deleteAccount = write("DELETE FROM accounts WHERE id = ?");
+  const resetCounts = write("UPDATE accounts SET minute_count = 0, day_count = 0 WHERE id = ?");
+  const resetRejections =
+    write(`UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
+     WHERE account = ? AND id = ?`);
 
   const ownerOf = (hash: string) =>
     (selectOwner.get(hash) as { readonly account: string } | undefined)?.account;

@@ -12,7 +12,7 @@ import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
-import { prepareWrite, type SqliteDatabase } from "./database.ts";
+import { type SqliteDatabase, statementsOf } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
 import { FIRST_PAGE, pageReader } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
@@ -59,19 +59,17 @@ export function createAdmission({
 }
 
 export function admissionQueries(db: DatabaseSync) {
-  const selectKey = db.prepare(
+  const { read, write } = statementsOf(db);
+  const selectKey = read(
     `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,
   );
-  selectKey.setReturnArrays(true);
-  const updateUsage = prepareWrite(
-    db,
+  const updateUsage = write(
     "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
   );
-  const updateRejections = prepareWrite(
-    db,
+  const updateRejections = write(
     "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE hash = ? AND account = ?",
   );
-  const updateUse = prepareWrite(db, "UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?");
+  const updateUse = write("UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?");
 
   function findKeyState({ accountId, hash }: ParsedKey) {
     const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
 import { openReadOnly } from "./backup.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
-import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
+import { type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
 import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
@@ -209,7 +209,8 @@ function connect<Queries>(
   let db: DatabaseSync;
   try {
     if (path !== ":memory:" && !existing) {
-      createFolder(dirname(path), 0o700);
+      // With `--permission`, nobody may create a folder that exists.
+      if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, "a", 0o600));
     }
     db = new DatabaseSync(toFileName(path), { timeout: timeoutMs });
@@ -232,13 +233,20 @@ function connect<Queries>(
 }
 
 /**
- * Prepares a statement that writes. SQLite reports the last rowid of the connection with each of them, and every int64 can
- * be the identifier of an order: Node 26 throws if it has to become a number.
+ * Prepares statements. `read` returns rows as arrays: Node creates a hidden class for each row that is an object. With
+ * `write`, SQLite reports the last rowid of the connection, and every int64 can be the identifier of an order: Node 26
+ * throws if it has to become a number.
  */
-export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
-  const statement = db.prepare(sql);
-  statement.setReadBigInts(true);
-  return statement;
+export function statementsOf(db: DatabaseSync) {
+  const prepare = (sql: string, option: "setReturnArrays" | "setReadBigInts"): StatementSync => {
+    const statement = db.prepare(sql);
+    statement[option](true);
+    return statement;
+  };
+  return {
+    read: (sql: string) => prepare(sql, "setReturnArrays"),
+    write: (sql: string) => prepare(sql, "setReadBigInts"),
+  };
 }
 
 /**
@@ -246,10 +254,9 @@ export function prepareWrite(db: DatabaseSync, sql: string): StatementSync {
  * nothing must be written to an unknown schema.
  */
 export function versionCheck(db: DatabaseSync): () => void {
-  const read = db.prepare("PRAGMA user_version");
-  read.setReturnArrays(true);
+  const select = statementsOf(db).read("PRAGMA user_version");
   return () => {
-    const [version] = read.get() as unknown as readonly [number];
+    const [version] = select.get() as unknown as readonly [number];
     if (version === SCHEMA_VERSION) return;
     const cause = new NewerSchemaError(`The database now has schema version ${version}.`);
     throw new StoreUnavailableError("A newer version has migrated the database. Upgrade store-orders.", {
@@ -261,11 +268,10 @@ export function versionCheck(db: DatabaseSync): () => void {
 
 /** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
 function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
-  const [begin, commit, rollbackStatement] = [
-    prepareWrite(db, "BEGIN IMMEDIATE"),
-    prepareWrite(db, "COMMIT"),
-    prepareWrite(db, "ROLLBACK"),
-  ];
+  const { write } = statementsOf(db);
+  const begin = write("BEGIN IMMEDIATE");
+  const commit = write("COMMIT");
+  const rollback = write("ROLLBACK");
   const checkVersion = versionCheck(db);
   let checkedAt = 0;
   let current: Durability | undefined;
@@ -290,7 +296,7 @@ function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
     /** Ignores errors: they would hide the first one, and the next transaction rolls back again. */
     rollBack(): void {
       try {
-        if (db.isTransaction) rollbackStatement.run();
+        if (db.isTransaction) rollback.run();
       } catch {}
     },
   };

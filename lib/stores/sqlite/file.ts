@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { chmodSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
@@ -10,26 +10,6 @@ import { FileMovedError } from "./errors.ts";
  */
 export function toFileName(path: string): string {
   return path === ":memory:" ? path : resolve(path);
-}
-
-/**
- * Creates a folder, and the missing ones above it. Throws the error of the system for the first that cannot be created.
- *
- * Node's `mkdirSync` with `recursive` never returns below `/proc`, where Linux says of a new folder that its parent is
- * missing.
- */
-export function createFolder(path: string, mode: number): void {
-  // With `--permission`, nobody may ask about the folders above.
-  if (existsSync(path)) return;
-  const parent = dirname(path);
-  // The root of a drive that does not exist is its own parent.
-  if (parent !== path) createFolder(parent, mode);
-  try {
-    mkdirSync(path, { mode });
-  } catch (error) {
-    // Another process may have created it.
-    if (!existsSync(path)) throw error;
-  }
 }
 
 /**

@@ -14,7 +14,7 @@ import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lif
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
-import { prepareWrite, type SqliteDatabase, versionCheck } from "./database.ts";
+import { type SqliteDatabase, statementsOf, versionCheck } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { listPageQuery, pageReader, rangeQuery } from "./list.ts";
 
@@ -63,7 +63,6 @@ function databaseOf(connection: DatabaseSync): OrderDatabase {
 const NO_TRANSACTION =
   "There is no transaction, and nothing was written. Begin one on this connection with BEGIN IMMEDIATE, and end it with COMMIT.";
 
-/** An array, because Node creates a hidden class for each row that is an object. */
 type OrderRow = readonly [status: string, record: string, history: string];
 
 /**
@@ -71,17 +70,11 @@ type OrderRow = readonly [status: string, record: string, history: string];
  * name would be used.
  */
 export function orderQueries(db: DatabaseSync) {
-  const select = db.prepare("SELECT status, record, history FROM main.orders WHERE id = ?");
-  const update = prepareWrite(
-    db,
-    "UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
-  );
-  const updateStatus = prepareWrite(
-    db,
-    "UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?",
-  );
-  const selectCounts = db.prepare("SELECT status, count FROM main.order_counts");
-  for (const statement of [select, selectCounts]) statement.setReturnArrays(true);
+  const { read, write } = statementsOf(db);
+  const select = read("SELECT status, record, history FROM main.orders WHERE id = ?");
+  const update = write("UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?");
+  const updateStatus = write("UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?");
+  const selectCounts = read("SELECT status, count FROM main.order_counts");
 
   const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
 
@@ -122,22 +115,16 @@ export function orderQueries(db: DatabaseSync) {
 const MAX_INSERTED_ROWS = 50;
 
 function placeQuery(db: DatabaseSync) {
-  const insert = prepareWrite(
-    db,
+  const { read, write } = statementsOf(db);
+  const insert = write(
     "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
-  const insertRows = prepareWrite(
-    db,
+  const insertRows = write(
     `INSERT INTO main.orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
   );
-  const addToCount = prepareWrite(
-    db,
-    `INSERT INTO main.order_counts (status, count) VALUES (?, ?)
-     ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`,
-  );
-  const selectSame = db.prepare("SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?");
-  // An import runs this for every row. An object for each would fill V8's old space, about 100 bytes at a time.
-  selectSame.setReturnArrays(true);
+  const addToCount = write(`INSERT INTO main.order_counts (status, count) VALUES (?, ?)
+     ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`);
+  const selectSame = read("SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?");
 
   function placeOne({ record, status }: StoredOrder, history: string): PlaceOutcome {
     const wire = orderToJson(record);

@@ -9,7 +9,7 @@ import type {
 } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
-import { prepareWrite, type SqliteDatabase } from "./database.ts";
+import { type SqliteDatabase, statementsOf } from "./database.ts";
 
 /**
  * While there are these triggers, each write of an order adds it to the outbox, whoever writes. So a process that opened
@@ -53,6 +53,7 @@ export function createOutbox({
 }
 
 export function outboxQueries(db: DatabaseSync) {
+  const { write } = statementsOf(db);
   const select = (condition: string) => {
     const statement = db.prepare(
       `SELECT o.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due
@@ -68,32 +69,20 @@ export function outboxQueries(db: DatabaseSync) {
     waiting: select(`x.due < ${NEVER} ORDER BY x.since`),
     failed: select(`x.due = ${NEVER} ORDER BY x.since`),
   };
-  const setLease = prepareWrite(
-    db,
+  const setLease = write(
     `UPDATE outbox SET due = ?, since = iif(since > ? + ${MAX_CLOCK_SKEW_MS}, ?, since) WHERE id = ?`,
   );
   const selectHeld = db.prepare(`SELECT id, due FROM outbox WHERE due < 0 UNION ALL
     SELECT id, due FROM outbox WHERE due > ? AND due < ${NEVER} LIMIT ?`);
   selectHeld.setReadBigInts(true);
-  const release = prepareWrite(db, "UPDATE outbox SET due = 0 WHERE id = ? AND due = ?");
-  const remove = prepareWrite(
-    db,
-    `DELETE FROM outbox WHERE id = ? AND (due >= 0 OR due = ?) AND
-       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?`,
-  );
-  const advance = prepareWrite(
-    db,
-    `UPDATE outbox SET delivered = max(delivered, ?), attempts = iif(due >= 0 OR due = ?, 0, attempts),
-       due = iif(due >= 0 OR due = ?, 0, due) WHERE id = ? AND (delivered < ? OR due = ?)`,
-  );
-  const update = prepareWrite(
-    db,
-    "UPDATE outbox SET due = ?, attempts = attempts + 1 WHERE id = ? AND due = ?",
-  );
-  const retry = prepareWrite(
-    db,
-    `UPDATE outbox SET due = 0, attempts = 0 WHERE due > 0 AND coalesce(id = ?, TRUE)`,
-  );
+  const release = write("UPDATE outbox SET due = 0 WHERE id = ? AND due = ?");
+  const remove = write(`DELETE FROM outbox WHERE id = ? AND (due >= 0 OR due = ?) AND
+       (SELECT length(history) - length(replace(history, ';', '')) FROM orders o WHERE o.id = outbox.id) <= ?`);
+  const advance =
+    write(`UPDATE outbox SET delivered = max(delivered, ?), attempts = iif(due >= 0 OR due = ?, 0, attempts),
+       due = iif(due >= 0 OR due = ?, 0, due) WHERE id = ? AND (delivered < ? OR due = ?)`);
+  const update = write("UPDATE outbox SET due = ?, attempts = attempts + 1 WHERE id = ? AND due = ?");
+  const retry = write(`UPDATE outbox SET due = 0, attempts = 0 WHERE due > 0 AND coalesce(id = ?, TRUE)`);
   const count = db.prepare(
     `SELECT count(*) FILTER (WHERE due < ${NEVER}) AS waiting, count(*) FILTER (WHERE due = ${NEVER}) AS failed,
             min(since) FILTER (WHERE due < ${NEVER}) AS oldest FROM outbox`,

@@ -72,8 +72,6 @@ export interface Notice {
   /** @default by the kind */
   readonly title?: string;
   readonly message: string | Html;
-  /** A form with which the change can still be made. @default none */
-  readonly form?: Html;
 }
 
 interface Page {
@@ -232,17 +230,11 @@ function documentOf(title: string, body: Html): Html {
 </html>`;
 }
 
-function noticeBox({
-  kind,
-  message,
-  form = html``,
-  title = kind === "success" ? "Done." : "Not done.",
-}: Notice): Html {
+function noticeBox({ kind, message, title = kind === "success" ? "Done." : "Not done." }: Notice): Html {
   // Only the notice of an issued key, which is HTML, shows one.
   const text = typeof message === "string" ? redactKeys(message) : message;
   return html`<div class="notice ${kind}">
     <p><strong>${title}</strong> ${text}</p>
-    ${form}
     <button type="button" class="plain" data-dismiss>Dismiss</button>
   </div>`;
 }

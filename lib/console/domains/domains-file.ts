@@ -8,8 +8,8 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import * as yaml from "yaml";
 import type { Issue } from "../../core/errors.ts";
-import { parseCustomHost, parseHostname } from "../../domains/hostname.ts";
-import { type ConfiguredHost, type DomainMapping, type HostRole, hostsOf } from "../../domains/mapping.ts";
+import { parseHostname } from "../../domains/hostname.ts";
+import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
 import { hasDomains, parseDomainsFile } from "../../domains/parse.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
@@ -38,24 +38,11 @@ export function primaryOf({ hosts }: KnownHosts): string | undefined {
   return hosts.find(({ role }) => role === "primary")?.host;
 }
 
-/** A change of the mapping. Hosts are in normal form, except one that is added. */
+/** A change of the mapping. A name is in normal form; what is no name is rejected, like anything else in the file. */
 export type DomainChange =
   | { readonly kind: "remove"; readonly host: string }
-  /** A new primary makes the old one an alias, and every redirect leads to it. */
-  | { readonly kind: "add" | "set_role"; readonly host: string; readonly role: HostRole };
-
-/** The hosts after a change, in any order. One that is added is there twice if it was there before. */
-export function hostsAfter(
-  hosts: readonly ConfiguredHost[],
-  change: DomainChange,
-): readonly ConfiguredHost[] {
-  const others = change.kind === "add" ? hosts : hosts.filter(({ host }) => host !== change.host);
-  if (change.kind === "remove") return others;
-  const { host, role } = change;
-  const isReplaced = (other: ConfiguredHost) => role === "primary" && other.role === "primary";
-  const kept = others.map((other) => (isReplaced(other) ? ({ ...other, role: "alias" } as const) : other));
-  return [...kept, { host, role }];
-}
+  /** The first host becomes the primary, whatever its role. */
+  | { readonly kind: "add"; readonly host: string; readonly role: "alias" | "redirect" };
 
 /** The result of a change. Unless it is `ok`, the file is as it was. */
 export type DomainsChange =
@@ -147,23 +134,15 @@ export function changeDomains(
 ): { readonly ok: true; readonly text: string } | Exclude<DomainsChange, { ok: true }> {
   const before = parseFile(text, plan);
   if (!before.ok) return fail("invalid_file", "The file has an error, so nothing was written. Fix it first.");
-  const hosts = hostsOf(before.domains);
-  if (change.kind !== "add" && !hosts.some(({ host }) => host === change.host))
+  const isThere = hostsOf(before.domains).some(({ host }) => host === change.host);
+  if (change.kind === "remove" && !isThere)
     return fail("host_not_found", `${change.host} is not in the file any more.`);
-  // The file gets the name in normal form. What is no name is rejected below, like anything else in the file.
-  const named = parseCustomHost(change.host);
-  const normal = named.ok ? { ...change, host: named.hostname } : change;
-  const changed = editText(text, before.document, normal);
+  const changed = editText(text, before.document, change);
   if (changed === undefined) return NOT_EDITABLE;
   const after = parseFile(changed, plan);
-  if (!after.ok) return { ok: false, code: "invalid_domains", issues: after.problems };
-  const list = (all: readonly ConfiguredHost[]) =>
-    all
-      .map(({ host, role }) => `${host} ${role}`)
-      .sort()
-      .join();
-  const isExpected = list(hostsOf(after.domains)) === list(hostsAfter(hosts, normal));
-  return isExpected ? { ok: true, text: changed } : NOT_EDITABLE;
+  return after.ok
+    ? { ok: true, text: changed }
+    : { ok: false, code: "invalid_domains", issues: after.problems };
 }
 
 /** A valid domains file, or all of its problems. */
@@ -213,9 +192,9 @@ function offsetOf(document: yaml.Document, path: string): number | undefined {
 }
 
 /**
- * The text of a valid domains file after a change of its document. Comments and the order stay, except a comment on the
- * lines of what is removed; the spacing may not. The result is not validated here. Undefined if parts of the file stand for
- * others (YAML anchors), so that a change of one place is a change of several.
+ * The text of a valid domains file after a change of its document. Comments and the order stay, except a comment at what
+ * is removed; the spacing may not. The result is not validated here. Undefined if parts of the file stand for others (YAML
+ * anchors), so that a change of one place is a change of several.
  */
 function editText(text: string, document: yaml.Document, change: DomainChange): string | undefined {
   let hasAliases = false;
@@ -226,56 +205,29 @@ function editText(text: string, document: yaml.Document, change: DomainChange): 
   });
   if (hasAliases) return undefined;
   const mapping = document.getIn(["domains"], true) as yaml.YAMLMap;
-  const place = change.kind === "add" ? undefined : placeOf(mapping, change.host);
-  if (change.kind === "set_role" && place?.key === KEYS[change.role]) return text;
-  if (change.kind !== "remove") addHost(document, mapping, change.host, change.role);
-  if (place !== undefined) removeItem(place);
+  if (change.kind === "add") addHost(document, mapping, change.host, change.role);
+  else removeHost(mapping, change.host);
   const changed = isJson(text)
     ? `${JSON.stringify(document.toJS(), null, 2)}\n`
     : document.toString({ lineWidth: 0 });
   return text.includes("\r\n") ? changed.replaceAll("\n", "\r\n") : changed;
 }
 
-const KEYS = { primary: "primary", alias: "aliases", redirect: "redirects" } as const;
-
-/** Where a host is: an item of a list, or the pair of the primary. */
-interface Place {
-  readonly key: string;
-  readonly collection: yaml.YAMLMap | yaml.YAMLSeq;
-  readonly index: number;
-}
-
-/** The place of a host, which the file has in any spelling. */
-function placeOf(mapping: yaml.YAMLMap, host: string): Place | undefined {
-  const isHost = (value: unknown) => {
-    const parsed = parseHostname(`${yaml.isMap(value) ? value.get("from") : value}`);
-    return parsed.ok && parsed.hostname === host;
-  };
-  const places = mapping.items.flatMap(({ key, value }, index): readonly Place[] => {
-    if (!yaml.isSeq(value)) return isHost(value) ? [{ key: `${key}`, collection: mapping, index }] : [];
-    const at = value.items.findIndex(isHost);
-    return at < 0 ? [] : [{ key: `${key}`, collection: value, index: at }];
-  });
-  return places[0];
-}
-
-function addHost(document: yaml.Document, mapping: yaml.YAMLMap, host: string, role: HostRole): void {
-  const primary = mapping.get("primary", true);
-  if (role === "redirect") {
-    const redirect = document.createNode({ from: host, to: primary?.value, status: 301 }, { flow: true });
-    append(document, mapping, "redirects", redirect);
-  } else if (role === "alias") {
-    append(document, mapping, "aliases", document.createNode(host));
-  } else if (yaml.isScalar(primary)) {
-    append(document, mapping, "aliases", document.createNode(primary.value));
-    primary.value = host;
-    const redirects = mapping.get("redirects");
-    if (yaml.isSeq(redirects)) for (const item of redirects.items) if (yaml.isMap(item)) item.set("to", host);
-  } else {
+function addHost(
+  document: yaml.Document,
+  mapping: yaml.YAMLMap,
+  host: string,
+  role: "alias" | "redirect",
+): void {
+  const primary = mapping.get("primary");
+  if (primary === undefined) {
     // An empty mapping is written as {}, which is no place for a list of hosts.
     if (mapping.items.length === 0) mapping.flow = false;
     mapping.items.unshift(document.createPair("primary", host));
-  }
+  } else if (role === "redirect") {
+    const redirect = document.createNode({ from: host, to: primary, status: 301 }, { flow: true });
+    append(document, mapping, "redirects", redirect);
+  } else append(document, mapping, "aliases", document.createNode(host));
 }
 
 function append(
@@ -289,19 +241,15 @@ function append(
   else mapping.set(document.createNode(key), document.createNode([item], { flow: key === "aliases" }));
 }
 
-/** Removes an item. A comment above it stays above what follows it. */
-function removeItem({ collection, index }: Place): void {
-  const nodes = collection.items.map((item) => (yaml.isPair(item) ? item.key : item) as yaml.Node);
-  collection.items.splice(index, 1);
-  const comment = nodes[index]?.commentBefore;
-  if (comment == null) return;
-  const next = nodes[index + 1];
-  if (next !== undefined) next.commentBefore = joined(comment, next.commentBefore);
-  else collection.comment = joined(comment, collection.comment);
+/** Removes a host, which the file has in any spelling, with the comment above it. */
+function removeHost(mapping: yaml.YAMLMap, host: string): void {
+  const isOther = (value: unknown) => {
+    const parsed = parseHostname(`${yaml.isMap(value) ? value.get("from") : value}`);
+    return !parsed.ok || parsed.hostname !== host;
+  };
+  mapping.items = mapping.items.filter(({ value }) => yaml.isSeq(value) || isOther(value));
+  for (const { value } of mapping.items) if (yaml.isSeq(value)) value.items = value.items.filter(isOther);
 }
-
-const joined = (...comments: readonly (string | null | undefined)[]) =>
-  comments.filter((comment) => comment != null).join("\n");
 
 function isJson(text: string): boolean {
   try {

@@ -1,6 +1,5 @@
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
-import type { HostRole } from "../../domains/mapping.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -45,37 +44,27 @@ export function explainRemoval(host: string): string {
   return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
 
-/** The form that adds a host. A host of the file becomes the primary on its own page, after it was verified. */
+/** The form that adds a host. */
 function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
   const isFirst = primaryOf(snapshot) === undefined;
-  const options = ROLE_FIELD.options.filter(([role]) => role !== "primary");
   const hint = html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is served.</p>`;
+  const role = fieldOf("add", { name: "role", label: "What it does", options: ROLES }, result);
   const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
     ${fieldOf("add", { name: "host", label: "Domain or subdomain", hint: "Such as orders.example.com" }, result)}
-    ${isFirst ? html`<input type="hidden" name="role" value="primary">` : fieldOf("add", { ...ROLE_FIELD, options }, result)}
+    ${isFirst ? "" : role}
     <div><button class="main">Add domain</button></div>`;
   const form = changeForm(view, pathOf(view, "domains"), html`<div class="form narrow">${fields}</div>`);
   return panel("add", "Add domain", html`${isFirst ? hint : ""} ${form}`);
 }
 
+const ROLES = [
+  ["alias", "Serves the same as the primary"],
+  ["redirect", "Redirects to the primary (301)"],
+] as const;
+
 /** The role of a host in words. */
 export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): string {
   return { primary: "Primary", alias: "Alias", redirect: `Redirect to ${primaryOf(snapshot)} (301)` }[role];
-}
-
-/** The field for the role of a host, with what each role means. */
-export const ROLE_FIELD = {
-  ...{ name: "role", label: "What it does" },
-  options: [
-    ["alias", "Serves the same as the primary"],
-    ["redirect", "Redirects to the primary (301)"],
-    ["primary", "Becomes the primary; the present one becomes an alias"],
-  ],
-} as const;
-
-/** The role that a form names. */
-export function readRole(text: string | undefined): HostRole {
-  return text === "primary" || text === "redirect" ? text : "alias";
 }
 
 /** Sends the page of a console that was started without domains. */
@@ -139,7 +128,7 @@ function problemLine({ line, column, path, message }: HostsProblem): Html {
 
 /** The button that removes a host, which asks once. The primary can only be removed last. */
 export function removeDialog(view: View, { host, role }: HostToVerify, { version, hosts }: KnownHosts): Html {
-  const hint = html`<span class="quiet small">Make another domain the primary to remove this one.</span>`;
+  const hint = html`<span class="quiet small">To remove it, make another domain the primary in the file.</span>`;
   if (role === "primary" && hosts.length > 1) return view.list === undefined ? hint : html``;
   return formDialog(view, pathOf(view, "domains", host, "remove"), {
     ...{ id: `remove-${host}`, opener: "Remove…", title: "Remove the domain?" },

@@ -1,10 +1,9 @@
 import { html } from "hono/html";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
-import { changeForm, type FormResult, fieldOf } from "../form.ts";
-import { type ConsoleRequest, type Html, type Notice, panel, pathOf, sendPage, type View } from "../page.ts";
-import type { KnownHosts } from "./domains-file.ts";
-import { describeRole, problemsPanel, ROLE_FIELD, removeDialog } from "./domains-page.ts";
+import type { FormResult } from "../form.ts";
+import { type ConsoleRequest, type Html, type Notice, panel, sendPage } from "../page.ts";
+import { describeRole, problemsPanel, removeDialog } from "./domains-page.ts";
 import type { DomainsContext } from "./hosts.ts";
 import { hostState, notesOf, verificationPanel } from "./verification.ts";
 
@@ -27,13 +26,13 @@ export async function sendHostPage(
   }
   progress.continue(host);
   const checked = progress.of(name);
-  const lead = describeRole(host, snapshot);
+  const lead = html`${describeRole(host, snapshot)}. To change its role, edit <code>primary</code>, <code>aliases</code>
+    and <code>redirects</code> in <code>${file.name}</code>.`;
   const actions = html`${hostState(checked)}${removeDialog(view, host, snapshot)}`;
   const body = html`<div class="columns">
       ${recordPanel(host, await progress.record(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context.clock())}
-    </div>
-    ${rolePanel(view, host, snapshot, result)}`;
+    </div>`;
   return sendPage(c, { ...page, lead, actions, body, notice: result?.notice ?? addedNotice(c, host) });
 }
 
@@ -45,21 +44,6 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
     kind: "success",
     message: `${host} has been added: a running server knows it from the next request on.${next}`,
   };
-}
-
-function rolePanel(
-  view: View,
-  { host, role }: HostToVerify,
-  snapshot: KnownHosts,
-  result?: FormResult,
-): Html {
-  const onlyPrimary = html`<p class="quiet">There is always one primary. To change it, make another domain the primary: this
-    one then becomes an alias.</p>`;
-  const fields = html`<input type="hidden" name="version" value="${snapshot.version}">
-    ${fieldOf("role", { ...ROLE_FIELD, value: role }, result)}
-    <div><button>Change role</button></div>`;
-  const form = changeForm(view, pathOf(view, "domains", host, "role"), fields, "form row");
-  return panel("role", "Role", role === "primary" ? onlyPrimary : form);
 }
 
 /** The record to set at the DNS provider, each value with a button that copies it. Its zone may be a guess. */

@@ -34,20 +34,24 @@ function start(settings: Pick<DomainsOptions, "plan" | "target">) {
   });
 }
 
-test("a host that is not verified becomes the primary only with the form of the question", async () => {
-  const post = async (fields: Readonly<Record<string, string>>) =>
-    (await console.post("domains/www.example.com/role", fields)).text();
-  const question = await post({ version, role: "primary" });
-  expect(question).toContain("www.example.com is not verified");
-  expect(readFileSync(path, "utf8")).toBe(FILE);
-
-  const form = /<form[^>]*>(?:(?!<\/form>)[\s\S])*Make it the primary anyway/.exec(question)?.[0] ?? "";
-  const fields = [...form.matchAll(/name="([^"]+)" value="([^"]*)"/g)].map(([, name, value]) => [
-    name,
-    value,
+test("a domain is added in the normal form of its name, to the aliases if nothing else is chosen", async () => {
+  const added = await console.post("domains", { version, host: " New.Example.com. " });
+  expect([added.status, new URL(added.url).pathname]).toEqual([
+    200,
+    expect.stringMatching(/\/domains\/new\.example\.com$/),
   ]);
-  expect(await post(Object.fromEntries(fields))).toContain("www.example.com is now the primary.");
-  expect(readFileSync(path, "utf8")).toContain("primary: www.example.com");
+  expect(readFileSync(path, "utf8")).toBe(`${FILE}  aliases: [ new.example.com ]\n`);
+});
+
+test("a role is changed in the file: the page of a host says where", async () => {
+  const text = await console.textOf("domains/www.example.com");
+  expect(text).toContain(
+    "Redirect to orders.example.com (301). To change its role, edit <code>primary</code>",
+  );
+  expect(text).not.toContain('name="role"');
+  writeFileSync(path, "domains:\n  primary: www.example.com\n  aliases: [orders.example.com]\n");
+  expect(await console.textOf("domains/www.example.com")).toContain("Primary. To change its role");
+  expect(await console.textOf("domains/orders.example.com")).toContain("Alias. To change its role");
 });
 
 test.each([{ list: "" }, {}])(

@@ -52,13 +52,8 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
 /** The most aliases, and the most redirects, that a mapping can have. */
 const MAX_LIST_HOSTS = 500;
 
-/** True if a project with this plan can have custom domains. */
-export function hasDomains(plan: Plan): boolean {
-  return PLANS.indexOf(plan) >= PLANS.indexOf("pro");
-}
-
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
-  if (hasDomains(plan)) return [];
+  if (PLANS.indexOf(plan) >= PLANS.indexOf("pro")) return [];
   const message = `Custom domains need the plan 'pro' or above, but the plan is '${plan}'. Change the plan, or remove the domains.`;
   return [{ path: "domains", message }];
 }

@@ -30,12 +30,11 @@ describeInBrowser("the views of the console's domains", (browser) => {
     },
   );
 
-  test("a file of 500 hosts is shown in part, and still changed", async () => {
+  test("a file of 500 hosts is shown and changed", async () => {
     const many = Array.from({ length: 499 }, (_, index) => `    - h${index}.example.com`).join("\n");
     const file = `domains:\n  primary: a.example.com\n  aliases:\n${many}\n`;
     const { page, path } = await openDomainsConsole(browser(), { file });
-    expect(await page.locator("tbody tr").count()).toBe(200);
-    expect(await page.innerText("main")).toContain("And 300 more");
+    expect(await page.locator("tbody tr").count()).toBe(500);
     await page.fill("#add-host", "last.example.com");
     await page.click("button:text-is('Add domain')");
     await page.waitForSelector("h1:text-is('last.example.com')");

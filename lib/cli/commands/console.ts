@@ -1,9 +1,7 @@
 import { type Command, Option } from "commander";
-import { PLAN_PROBLEM } from "../../console/domains/domains-file.ts";
 import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { hasDomains } from "../../domains/parse.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { toErrorReport, toPrinted } from "../errors.ts";
@@ -48,7 +46,6 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const environment = isGiven ? readEnvironment(env) : undefined;
       const plans = await readPlans(flags, env);
       const domains = readConsoleDomains(domainsFlags, env);
-      if (domains !== undefined && !hasDomains(domains.plan)) terminal.log(NO_DOMAINS);
       const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
       await withStore(
         context,
@@ -104,8 +101,6 @@ Open the link in a browser on this machine. It works once: whoever opens it firs
 Ctrl-C stops the console and ends the session.
 `;
 }
-
-const NO_DOMAINS = `No domain can be shown: custom domains need the plan pro. ${PLAN_PROBLEM.message}`;
 
 const PLAN_HELP =
   "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default: free)";

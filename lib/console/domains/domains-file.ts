@@ -5,12 +5,11 @@
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import * as yaml from "yaml";
 import type { Issue } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
-import { hasDomains, parseDomainsFile } from "../../domains/parse.ts";
+import { parseDomainsFile } from "../../domains/parse.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import type { DomainsOptions } from "./hosts.ts";
@@ -71,12 +70,6 @@ const NOT_EDITABLE = fail(
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.",
 );
 
-/** The problem of a console whose plan has no domains, whatever the file says. */
-export const PLAN_PROBLEM: HostsProblem = {
-  path: "",
-  message: "Start the console again with --plan pro, the plan that 'serve' has.",
-};
-
 /** A domains file. */
 export interface DomainsFile {
   /** The file's name for people. */
@@ -97,7 +90,6 @@ export function openDomainsFile({
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
-    if (!hasDomains(plan)) return { ok: false, problems: [PLAN_PROBLEM] };
     const parsed = parseFile(text, plan);
     if (!parsed.ok) return parsed;
     const hosts = hostsOf(parsed.domains).map((each) => {
@@ -280,16 +272,16 @@ export async function readTextFile(
     const realPath = await realpath(path);
     // Opening a named pipe would wait for its writer.
     await using file = await open(realPath, NON_BLOCKING);
-    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : Promise.reject(NO_FILE)));
-    if (size > MAX_BYTES)
+    const found = await file.stat();
+    if (!found.isFile())
+      return fail("unreadable", "This is not a file. Start the console with a domains file.");
+    if (found.size > MAX_BYTES)
       return fail("unreadable", "The file is larger than 256 KiB. Keep only the domains in it.");
     const bytes = await file.readFile();
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const version = createHash("sha256").update(`${realPath}\0`).update(bytes).digest("base64url");
     return { ok: true, content: { realPath, text, version } };
   } catch (error) {
-    if (error === NO_FILE)
-      return fail("unreadable", "This is not a file. Start the console with a domains file.");
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
       return fail("unreadable", "The file is not UTF-8 text.");
@@ -299,7 +291,6 @@ export async function readTextFile(
 }
 
 const NON_BLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
-const NO_FILE = Symbol("not a file");
 
 /**
  * Replaces a file, unless it has changed since it was read: whoever reads it sees the old or the new content, also after
@@ -311,9 +302,8 @@ export async function replaceFile(path: string, before: FileContent, text: strin
   const next = join(dirname(realPath), `.${basename(realPath)}.next`);
   let file: FileHandle | undefined;
   try {
-    file = await createAlone(next);
-    if (file === undefined)
-      return fail("not_written", `${next} exists. If no console is writing, delete it.`);
+    // A file that does not exist, also not as a link.
+    file = await open(next, "wx", 0o600);
     await keepOwnerAndMode(file, realPath);
     await file.writeFile(text);
     await file.sync();
@@ -326,6 +316,8 @@ export async function replaceFile(path: string, before: FileContent, text: strin
     return { ok: true };
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST")
+      return fail("not_written", `${next} exists. If no console is writing, delete it, and try again.`);
     return fail(
       "not_written",
       `The file cannot be replaced (${code}). The console needs to write in its directory.`,
@@ -336,22 +328,6 @@ export async function replaceFile(path: string, before: FileContent, text: strin
       await unlink(next).catch(() => {});
     }
   }
-}
-
-const ATTEMPTS = 40;
-const PAUSE_MS = 50;
-
-/** Creates a file that does not exist, also not as a link. Waits for another writer, but not for long. */
-async function createAlone(path: string): Promise<FileHandle | undefined> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    try {
-      return await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      await wait(PAUSE_MS);
-    }
-  }
-  return undefined;
 }
 
 async function keepOwnerAndMode(file: FileHandle, path: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { html } from "hono/html";
-import { formatCount } from "../../core/text.ts";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -13,7 +12,7 @@ import {
   table,
   type View,
 } from "../page.ts";
-import { type HostsProblem, type KnownHosts, PLAN_PROBLEM, primaryOf } from "./domains-file.ts";
+import { type HostsProblem, type KnownHosts, primaryOf } from "./domains-file.ts";
 import type { DomainsContext } from "./hosts.ts";
 import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
@@ -80,40 +79,27 @@ export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
   return sendPage(c, { title: "Domains", lead: "This console was started without domains.", body });
 }
 
-/** The most hosts on the page. */
-const MAX_ROWS = 200;
-
 /** The hosts with their state. */
 function hostTable(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
-  const { hosts } = snapshot;
-  const more = hosts.length - MAX_ROWS;
-  const rows = hosts.slice(0, MAX_ROWS).map((each) => {
+  const rows = snapshot.hosts.map((each) => {
     const { host } = each;
     const role = describeRole(each, snapshot);
     const link = itemLink(view, "domains", host);
     const cells = [link, role, hostState(progress.of(host)), removeDialog(view, each, snapshot)];
     return { id: `host-${host}`, cells };
   });
-  return html`${table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.")}
-    ${more > 0 ? html`<p class="quiet small">And ${formatCount(more)} more, which are served as well.</p>` : ""}`;
+  return table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.");
 }
 
 const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State"], ["Actions"]] as const;
 
-/** More than anybody reads at once. */
-const MAX_PROBLEMS = 20;
-
 /** The problems of the file, each with its position. Nothing can be changed until they are fixed. */
 export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
-  if (problems[0] === PLAN_PROBLEM)
-    return panel("problems", "Custom domains need the plan pro", html`<p>${PLAN_PROBLEM.message}</p>`);
-  const more = problems.length - MAX_PROBLEMS;
   const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
   return panel(
     "problems",
     html`<code>${name}</code> has ${count}`,
-    html`<ul class="problems">${problems.slice(0, MAX_PROBLEMS).map(problemLine)}</ul>
-      ${more > 0 ? html`<p class="quiet">And ${more} more.</p>` : ""}
+    html`<ul class="problems">${problems.map(problemLine)}</ul>
       <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>`,
   );
 }

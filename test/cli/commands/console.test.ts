@@ -80,18 +80,6 @@ test("console offers the plans of --plans, and --json prints its link as JSON", 
   child.kill("SIGKILL");
 });
 
-test("console warns at its start that its plan has no domains", async () => {
-  writeFileSync(join(cli.directory, "domains.yaml"), "domains: { primary: orders.example.com }");
-  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "free.db"]);
-  const child = cli.spawn(["console", "--database", "free.db", "--domains", "domains.yaml"]);
-  await waitForOutput(child, /Ctrl-C.*\n/);
-  const exit = waitForExit(child);
-  child.kill("SIGINT");
-  expect((await exit).stderr).toMatch(
-    /^No domain can be shown: custom domains need the plan pro\..*--plan pro/,
-  );
-});
-
 test("a missing database is a usage error, and a port that is in use may pass; both say what to do", async () => {
   const missing = await cli.run(["console", "--database", "missing.db"]);
   expect(missing.status).toBe(2);

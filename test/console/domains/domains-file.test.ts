@@ -288,7 +288,7 @@ describe("somebody else's change is not overwritten", () => {
     );
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     const codes = results.flatMap((result) => (result.ok ? [] : [result.code]));
-    expect(new Set(codes)).toEqual(new Set(["file_changed"]));
+    for (const code of codes) expect(["file_changed", "not_written"]).toContain(code);
     expect(readFileSync(path, "utf8").match(/b\d/g)).toHaveLength(1);
     expect(readdirSync(directory)).toEqual(["domains.yaml"]);
   });

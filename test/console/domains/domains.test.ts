@@ -65,14 +65,19 @@ test.each([{ list: "" }, {}])(
   },
 );
 
-test("with a plan that has no domains, the page says which one to start with, and blames no file", async () => {
+test("with a plan that has no domains, the page says so at the line of the mapping, and adds none", async () => {
+  const message = "Custom domains need the plan &#39;pro&#39; or above, but the plan is &#39;free&#39;.";
   console = await start({ plan: "free" });
   for (const address of ["domains", "domains/www.example.com"]) {
     const text = await console.textOf(address);
-    expect(text).toContain("Custom domains need the plan pro");
-    expect(text).toContain("Start the console again with --plan pro, the plan that &#39;serve&#39; has.");
-    expect(text).not.toMatch(/has an error|Line \d|Change the plan/);
+    expect(text).toContain(`Line 2, column 3`);
+    expect(text).toContain(message);
   }
+  writeFileSync(path, "domains: {}\n");
+  [, version = ""] = /name="version" value="([^"]+)"/.exec(await console.textOf("domains")) ?? [];
+  const added = await console.post("domains", { version, host: "www.example.com" });
+  expect([added.status, (await added.text()).includes(message)]).toEqual([422, true]);
+  expect(readFileSync(path, "utf8")).toBe("domains: {}\n");
 });
 
 test("without the target of the records, the list and the page of a host say what to start with, and offer no Verify", async () => {

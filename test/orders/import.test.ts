@@ -4,7 +4,7 @@ import {
   type ImportStep,
   importOrders,
   type Line,
-  MAX_LINE_BYTES,
+  MAX_LINE_CHARS,
   splitLines,
 } from "../../lib/orders/import.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
@@ -47,72 +47,40 @@ test("the lines of a stream do not depend on how it is split into chunks", async
   );
 });
 
-test.each([
-  ["a line of MAX_LINE_BYTES is decoded", MAX_LINE_BYTES, false],
-  ["a line of MAX_LINE_BYTES + 1 is too long", MAX_LINE_BYTES + 1, true],
-])("%s, however it is split into chunks", async (_title, length, isTooLong) => {
-  const bytes = new Uint8Array(length + 1).fill(97);
-  bytes[length] = 10;
-  for (const cuts of [
-    [],
-    [1],
-    [MAX_LINE_BYTES],
-    [length],
-    Array.from({ length: 20 }, (_, cut) => cut * 65_536),
-  ]) {
-    const lines = await linesOf(bytes, cuts);
-    expect(lines.every((line) => "error" in line === isTooLong && line.number === 1)).toBe(true);
-    const pieces = lines.flatMap((line) => ("error" in line ? [line] : []));
-    if (!isTooLong) continue;
-    expect(pieces.map(({ first }) => first)).toEqual(pieces.map((_, index) => index === 0));
-    expect(pieces.map(({ last }) => last)).toEqual(pieces.map((_, index) => index === pieces.length - 1));
-    expect(pieces.reduce((sum, { bytes: piece }) => sum + piece.length, 0)).toBe(length);
-  }
-});
-
-test("a line that is too long is returned alone, between others in one chunk and at the end of the input", async () => {
-  const tooLong = "x".repeat(MAX_LINE_BYTES + 1);
-  const lines = await linesOf(utf8(`a\n${tooLong}\nb\n${tooLong}`));
-  expect(lines.map((line) => ("error" in line ? { ...line, bytes: line.bytes.length } : line))).toEqual([
-    { number: 1, text: "a" },
-    { number: 2, error: "too_long", bytes: MAX_LINE_BYTES + 1, first: true, last: true },
-    { number: 3, text: "b" },
-    { number: 4, error: "too_long", bytes: MAX_LINE_BYTES + 1, first: true, last: false },
-    { number: 4, error: "too_long", bytes: 0, first: false, last: true },
-  ]);
-});
-
-test("a line of 1 GiB is returned in pieces of at most MAX_LINE_BYTES and one chunk", async () => {
+test("a line of 1 GiB is kept in memory only up to MAX_LINE_CHARS and two chunks", async () => {
   const chunk = new Uint8Array(64 * 1024).fill(120);
   async function* endless() {
     for (let index = 0; index < 16_384; index++) yield chunk;
+    yield utf8('\n{"id":1}');
   }
-  let longest = 0;
-  let length = 0;
-  for await (const lines of splitLines(endless())) {
-    for (const line of lines) if ("error" in line) longest = Math.max(longest, line.bytes.length);
-    for (const line of lines) if ("error" in line) length += line.bytes.length;
-  }
-  expect(length).toBe(1024 ** 3);
-  expect(longest).toBeLessThanOrEqual(MAX_LINE_BYTES + chunk.length);
+  const lines: Line[] = [];
+  for await (const some of splitLines(endless())) lines.push(...some);
+  expect(lines.map(({ number }) => number)).toEqual([1, 2]);
+  expect(lines[0]?.text.length).toBeGreaterThan(MAX_LINE_CHARS);
+  expect(lines[0]?.text.length).toBeLessThanOrEqual(MAX_LINE_CHARS + 2 * chunk.length);
+  expect(lines[1]?.text).toBe('{"id":1}');
 });
 
-test("a line that is not UTF-8 leaves the other lines of its chunk, and their numbers, as they are", async () => {
+test("bytes that are not UTF-8 leave the other lines of a chunk, and their numbers, as they are", async () => {
   const bytes = Buffer.concat([utf8("a\n\ufeffb\n"), Uint8Array.of(0xff, 0x0a), utf8("€\r\n\nlast")]);
   const lines = await linesOf(bytes);
-  expect(lines.map((line) => [line.number, "text" in line ? line.text : line.error])).toEqual([
+  expect(lines.map(({ number, text }) => [number, text])).toEqual([
     [1, "a"],
     [2, "b"],
-    [3, "not_utf8"],
+    [3, "\ufffd"],
     [4, "€\r"],
     [5, ""],
     [6, "last"],
+  ]);
+  expect(await linesOf(Uint8Array.of(0x61, 0x0a, 0xe2, 0x82))).toEqual([
+    { number: 1, text: "a" },
+    { number: 2, text: "\ufffd" },
   ]);
 });
 
 test("one byte order mark at the start of any line is removed", async () => {
   const lines = await linesOf(utf8("\ufeffa\n\ufeff\ufeffb\n\ufeffc\ufeff\n\ufeff"));
-  expect(lines.map((line) => "text" in line && line.text)).toEqual(["a", "\ufeffb", "c\ufeff", ""]);
+  expect(lines.map(({ text }) => text)).toEqual(["a", "\ufeffb", "c\ufeff", ""]);
 });
 
 async function* toLines(texts: Iterable<string>): AsyncGenerator<readonly Line[]> {
@@ -178,7 +146,6 @@ test("the first of two lines with the same ID is placed; an identical line is un
     {
       number: 2,
       content: texts[1],
-      complete: true,
       reason: "Order 1 already exists with different content; it was not changed.",
     },
   ]);
@@ -278,19 +245,42 @@ test("blank lines are skipped, and still counted", async () => {
   expect(step).toMatchObject({ line: 5, placed: 1, rejected: 1, rejects: [{ number: 4 }] });
 });
 
-test("a line that cannot be decoded is rejected once, with all of its bytes", async () => {
-  const tooLong = new Uint8Array(MAX_LINE_BYTES * 2 + 5).fill(97);
-  const bytes = Buffer.concat([Uint8Array.of(0xff, 0x0a), tooLong, utf8('\n{"id":1}')]);
-  const lines = splitLines(inChunks(bytes, [MAX_LINE_BYTES + 10]));
+test.each([
+  ["a line of MAX_LINE_CHARS is read", MAX_LINE_CHARS, { placed: 2, rejected: 0 }],
+  ["a line of MAX_LINE_CHARS + 1 is too long", MAX_LINE_CHARS + 1, { placed: 1, rejected: 1 }],
+])("%s, however it is split into chunks", async (_title, length, counts) => {
+  const bytes = utf8(`${'{"id":1}'.padEnd(length)}\n{"id":2}`);
+  for (const cuts of [
+    [],
+    [1],
+    [MAX_LINE_CHARS],
+    [length],
+    Array.from({ length: 20 }, (_, cut) => cut * 65_536),
+  ]) {
+    const lines = splitLines(inChunks(bytes, cuts));
+    const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
+    expect(steps.at(-1)).toMatchObject({ line: 2, ...counts });
+  }
+});
+
+test("a line that is too long or not UTF-8 is rejected once, with its beginning", async () => {
+  const tooLong = "a".repeat(MAX_LINE_CHARS * 2 + 5);
+  const bytes = Buffer.concat([Uint8Array.of(0x7b, 0xff, 0x0a), utf8(`${tooLong}\n{"id":1}`)]);
+  const lines = splitLines(inChunks(bytes, [MAX_LINE_CHARS + 10]));
   const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
   expect(steps.at(-1)).toMatchObject({ line: 3, placed: 1, rejected: 2 });
-  const rejects = steps.flatMap(({ rejects }) => rejects);
-  expect(rejects.map(({ number, reason, complete }) => [number, reason, complete])).toEqual([
-    [1, "The line is not UTF-8.", true],
-    [2, "The line is longer than 1048576 bytes.", false],
-    [2, undefined, true],
+  expect(steps.flatMap(({ rejects }) => rejects)).toEqual([
+    { number: 1, reason: "The line is not UTF-8.", content: "{\ufffd" },
+    {
+      number: 2,
+      reason: "The line is longer than 1048576 characters.",
+      content: tooLong.slice(0, MAX_LINE_CHARS),
+    },
   ]);
-  const contents = rejects.map(({ content }) => Buffer.from(content));
-  expect(contents[0]).toEqual(Buffer.of(0xff));
-  expect(Buffer.concat(contents.slice(1)).equals(tooLong)).toBe(true);
+});
+
+test("a line with a bad byte in an unknown field, or in place of a letter, is no order", async () => {
+  const bytes = Buffer.concat([utf8('{"id":1,"status":"pend'), Uint8Array.of(0xc3), utf8('ng"}')]);
+  const [line] = await linesOf(bytes);
+  expect((await stepOf([line?.text ?? ""]))?.rejects).toMatchObject([{ reason: "The line is not UTF-8." }]);
 });

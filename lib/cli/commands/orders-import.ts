@@ -21,7 +21,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         "(default: pending).",
     )
     .argument("<file>", "the file, or - for standard input")
-    .option("--rejects <file>", "write rejected lines to this file, unchanged")
+    .option("--rejects <file>", "write rejected lines to this file")
     .addOption(
       new Option(
         "--status <status>",
@@ -64,7 +64,6 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               const { rejects: rejectedLines, ...totals } = step;
               ({ line, ...counts } = totals);
               for (const { number, reason: message } of rejectedLines) {
-                if (message === undefined) continue;
                 const rejected = JSON.stringify({ code: "rejected", line: number, message });
                 progress.log(flags.json ? rejected : `line ${number}: ${message}`);
               }
@@ -175,11 +174,7 @@ async function openRejects(
   return {
     async write(lines) {
       if (lines.length === 0) return;
-      const parts = lines.flatMap(({ content, complete }) => [
-        typeof content === "string" ? Buffer.from(content) : content,
-        Buffer.from(complete ? "\n" : ""),
-      ]);
-      await handle.appendFile(Buffer.concat(parts));
+      await handle.appendFile(lines.map(({ content }) => `${content}\n`).join(""));
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };

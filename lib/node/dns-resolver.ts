@@ -247,7 +247,6 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
   const found = [...answers, ...delegation].filter(
     (answer) => answer.type === type && owners.some((owner) => isSame(owner, answer.name)),
   );
-  const ttlSeconds = Math.min(...found.map(ttlOf));
   if (found.length > 0) {
     const records = found.map((answer) =>
       READERS[type](("data" in answer ? answer.data : undefined) as never),
@@ -259,15 +258,13 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
       records,
       ...(type === "A" || type === "AAAA" ? { direct } : {}),
       ...(type === "CNAME" && above !== undefined ? { dname: normalizeName(above.name) } : {}),
-      ttlSeconds,
     };
   }
   if (delegation.length > 0) return failed("not_authoritative");
   const outcome = rcode === "NXDOMAIN" ? "nxdomain" : "nodata";
   const soa = authorities.find(({ type: authority }) => authority === "SOA");
   if (soa?.type !== "SOA" || aliases.length > 1) return { outcome };
-  const minimum = soa.data.minimum ?? 0;
-  return { outcome, zone: normalizeName(soa.name), ttlSeconds: Math.min(ttlOf(soa), minimum) };
+  return { outcome, zone: normalizeName(soa.name) };
 }
 
 /** The name, and every name that it is an alias of in the answer. */
@@ -294,8 +291,6 @@ const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = 
   TXT: (data: readonly Uint8Array[]) => Buffer.concat(data).toString(),
   MX: ({ exchange }: { exchange: string }) => normalizeName(exchange),
 };
-
-const ttlOf = (answer: Answer) => ("ttl" in answer ? (answer.ttl ?? 0) : 0);
 
 function isSame(one: string, other: string): boolean {
   return normalizeName(one) === normalizeName(other);

@@ -1,5 +1,5 @@
 import { parseHostname } from "../hostname.ts";
-import { isWithin, locateInZone } from "../zone.ts";
+import { locateInZone } from "../zone.ts";
 import { checkEach, isSameResult } from "./find-zone.ts";
 import {
   DNS_FAILURES,
@@ -9,7 +9,6 @@ import {
   type ReasonCode,
 } from "./reasons.ts";
 import {
-  answersOnlyOwnZones,
   type CaaRecord,
   type DnsFailure,
   type DnsResolver,
@@ -160,26 +159,21 @@ type CaaLookup =
  * Finds the relevant set of CAA records of a host (RFC 8659, 3): its own, otherwise the nearest ancestor's; sets are
  * never merged. A CNAME is followed at every step, but the ancestors of its target do not count.
  */
-async function findCaa(resolver: DnsResolver, host: string, zone: string): Promise<CaaLookup> {
+async function findCaa(resolver: DnsResolver, host: string): Promise<CaaLookup> {
   const labels = host.split(".");
   const names = labels.map((_, index) => labels.slice(index).join("."));
-  const lookups = await Promise.all(names.map((name) => lookUpCaa(resolver, name, zone)));
+  const lookups = await Promise.all(names.map((name) => lookUpCaa(resolver, name)));
   // A name whose lookup failed may have a set, so the sets of its ancestors cannot be relied on.
   return lookups.find(({ outcome }) => outcome !== "none") ?? { outcome: "none" };
 }
 
-async function lookUpCaa(resolver: DnsResolver, queried: string, zone: string): Promise<CaaLookup> {
+async function lookUpCaa(resolver: DnsResolver, queried: string): Promise<CaaLookup> {
   const chain = await followCnames(resolver, queried);
   if (chain.end === "nxdomain") return { outcome: "none" };
   if (chain.end === "loop") return { outcome: "failed", name: queried, reason: "servfail" };
   const owner = chain.last;
   const answer = await resolver(owner, "CAA");
-  if (answer.outcome === "failed") {
-    // The zone's own name server refuses queries for other names, such as the parent zone.
-    const refused = answer.reason === "refused" && !isWithin(owner, zone);
-    if (refused && (await answersOnlyOwnZones(resolver, zone))) return { outcome: "none" };
-    return { outcome: "failed", name: owner, reason: answer.reason };
-  }
+  if (answer.outcome === "failed") return { outcome: "failed", name: owner, reason: answer.reason };
   const records = recordsIn<"CAA">(answer);
   return records.length === 0 ? { outcome: "none" } : { outcome: "found", owner, queried, records };
 }
@@ -201,8 +195,8 @@ export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Pr
 }
 
 async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
-  const { host, zone, authorities } = input;
-  const lookup = await findCaa(resolver, host, zone);
+  const { host, authorities } = input;
+  const lookup = await findCaa(resolver, host);
   if (lookup.outcome === "none") return { reasons: [] };
   if (lookup.outcome === "failed") {
     const { name, reason } = lookup;

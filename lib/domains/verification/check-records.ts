@@ -1,4 +1,3 @@
-import { isWithin } from "../zone.ts";
 import { explain } from "./explain-records.ts";
 import {
   checkEach,
@@ -11,14 +10,7 @@ import {
 } from "./find-zone.ts";
 import { findApexRecord, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import type { HostCheckInput, HostCheckResult, Reason } from "./reasons.ts";
-import {
-  answersOnlyOwnZones,
-  type DnsFailure,
-  type DnsResolver,
-  firstFailure,
-  followCnames,
-  recordsIn,
-} from "./resolver.ts";
+import { type DnsFailure, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
 
 /**
  * Queries whether the records of a host point to the platform: both the resolver, which may have cached an old answer,
@@ -26,7 +18,7 @@ import {
  */
 export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput): Promise<HostCheckResult> {
   const nameServers = recordsIn<"NS">(await resolver(zoned.zone, "NS")).toSorted();
-  const input = { ...zoned, nameServers };
+  const input = { ...zoned, nameServers, apexRecord: findApexRecord(nameServers) };
   const [remembered, said] = await Promise.all([
     queryRecords(resolver, input),
     checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),
@@ -38,9 +30,9 @@ export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput)
   if (present.reasons.length > 0) {
     // An apex shows only addresses, which can differ between two queries without any change.
     if (input.apex && remembered.reasons.length === 0) return remembered;
-    return { ...present, notes: [explain(input).outdatedNote(await secondsLeft(resolver, input))] };
+    return { ...present, notes: [explain(input).outdatedNote] };
   }
-  return { reasons: [explain(input).outdated(remembered.reasons, await secondsLeft(resolver, input))] };
+  return { reasons: [explain(input).outdated(remembered.reasons)] };
 }
 
 /** If every name server is wrong, what the first one has is to be corrected, too. */
@@ -51,29 +43,13 @@ function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[
   return { reasons: isWrong && input.apex ? first : [...first, explain(input).disagreement(said)] };
 }
 
-/** The time for which the resolver still caches its answer about a host, in seconds. Undefined if it is not known. */
-async function secondsLeft(resolver: DnsResolver, { host }: HostCheckInput): Promise<number | undefined> {
-  const answers = await Promise.all([resolver(host, "CNAME"), resolver(host, "A"), resolver(host, "AAAA")]);
-  const found = answers.filter(({ outcome }) => outcome === "found");
-  const times = (found.length > 0 ? found : answers).flatMap((answer) =>
-    answer.outcome === "failed" || answer.ttlSeconds === undefined ? [] : [answer.ttlSeconds],
-  );
-  return times.length === 0 ? undefined : Math.max(...times);
-}
-
 async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
   const { host, target } = input;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
   if (pointsTo === target) {
-    const [mixed, { reasons, unchecked }] = await Promise.all([
-      checkMixedRecords(resolver, input),
-      checkTarget(resolver, input),
-    ]);
-    return {
-      reasons: [...mixed, ...reasons],
-      found: [`CNAME ${target}`, unchecked].filter(Boolean).join("; "),
-    };
+    const reasons = await Promise.all([checkMixedRecords(resolver, input), checkTarget(resolver, input)]);
+    return { reasons: reasons.flat(), found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
     const [mixed, wildcard, cname] = await Promise.all([
@@ -88,16 +64,12 @@ async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promi
   if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
   if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
 
-  const [v4, v6, ns] = await Promise.all([resolver(host, "A"), resolver(host, "AAAA"), resolver(host, "NS")]);
-  // A host with its own name servers is a zone, whatever the public suffix list says, and cannot have a CNAME.
-  const zone = { zone: host, label: "@", apex: true, apexRecord: findApexRecord(recordsIn(ns)) };
-  const own = { ...input, ...zone, nameServers: recordsIn<"NS">(ns).toSorted() };
-  const located = ns.outcome === "found" ? own : input;
-  const addresses = [...recordsIn(v4), ...recordsIn(v6)];
-  if (addresses.length > 0) return compareAddresses(resolver, located, addresses);
-  const failure = firstFailure([v4, v6]);
-  if (failure !== undefined) return explainFailure(resolver, located, failure);
-  return checkMissing(resolver, located, "no such record, although the name exists");
+  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+  const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+  if (addresses.length > 0) return compareAddresses(resolver, input, addresses);
+  const failure = firstFailure(answers);
+  if (failure !== undefined) return explainFailure(resolver, input, failure);
+  return checkMissing(resolver, input, "no such record, although the name exists");
 }
 
 async function checkMissing(
@@ -248,32 +220,21 @@ async function compareWithTarget(
 
 /**
  * Queries whether the target exists. A record that points to a name without addresses serves nothing, and whoever
- * obtains that name takes over the host. `unchecked` is the reason why that is not known.
+ * obtains that name takes over the host.
  */
-async function checkTarget(
-  resolver: DnsResolver,
-  input: HostCheckInput,
-): Promise<{ readonly reasons: readonly Reason[]; readonly unchecked?: string }> {
+async function checkTarget(resolver: DnsResolver, input: HostCheckInput): Promise<readonly Reason[]> {
   // The target of a validation record has no address.
-  if (input.isValidation === true) return { reasons: [] };
+  if (input.isValidation === true) return [];
   const { names, last, end, failure } = await followCnames(resolver, input.target);
   const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
-  const missing = (reason: string) => ({ reasons: [explain(input).missingTarget(found + reason)] });
+  const missing = (reason: string) => [explain(input).missingTarget(found + reason)];
   if (end === "nxdomain") return missing(`NXDOMAIN: ${last} does not exist`);
   if (end === "loop") return missing("the records form a loop");
   const answers = end === "failed" ? [] : await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
-  if (answers.some(({ outcome }) => outcome === "found")) return { reasons: [] };
+  if (answers.some(({ outcome }) => outcome === "found")) return [];
   const failed = failure ?? firstFailure(answers);
   if (failed === undefined) return missing(`${last} has no A or AAAA record`);
-  const refused = failed === "refused" && !isWithin(last, input.zone);
-  // The zone's own name server refuses queries for other names, such as the target.
-  if (refused && (await answersOnlyOwnZones(resolver, input.zone))) {
-    return {
-      reasons: [],
-      unchecked: `${last} was not checked: this name server refuses names outside its zones`,
-    };
-  }
-  return { reasons: [explain(input).unanswered(last, failed)] };
+  return [explain(input).unanswered(last, failed)];
 }
 
 /** A label that no zone has: it is answered only by a wildcard record. */

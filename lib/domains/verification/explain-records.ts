@@ -1,10 +1,9 @@
 /** The reasons why the records of a host are wrong, in words: found, expected, and the fix. Pure. */
-import { formatDuration } from "../../core/text.ts";
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { AddressComparison } from "./check-records.ts";
 import type { ServerResult } from "./find-zone.ts";
-import { type ApexRecord, isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
+import { isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import { DNS_FAILURES, type HostCheckInput, type Reason, type ReasonCode } from "./reasons.ts";
 import type { CnameChain, DnsFailure } from "./resolver.ts";
 
@@ -25,9 +24,8 @@ export function explain(input: HostCheckInput) {
     nameServers.length === 0
       ? ""
       : `DNS asks ${nameServers.join(", ")} for ${zone}${looks}: if your provider's name servers are others, ${enterNameServers}.`;
-  const { type = "ALIAS, ANAME or flattened CNAME" } = apexRecord ?? {};
-  const flattened = type === "CNAME" ? `, flattened by ${apexRecord?.provider}` : "";
-  const right = apex ? `${type} ${target}${flattened}` : `CNAME ${target}`;
+  const type = apex ? describeApexRecord(apexRecord) : "CNAME";
+  const right = `${type} ${target}`;
 
   function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
     const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
@@ -53,21 +51,20 @@ export function explain(input: HostCheckInput) {
     missing(found: string, isCompleted: boolean, beside: readonly string[]): Reason {
       const fix = isCompleted
         ? `rename the CNAME record ${host}.${zone} to ${label}: the provider appends the zone to the name.`
-        : `add ${describeType(input)}: ${record}.`;
+        : `add the ${type} record: ${record}.`;
       return reason("record_missing", found, `${provider}, ${fix}${move(beside)}`);
     },
 
     /** The zone's own name servers have the right record, the resolver has an old answer. */
-    outdated: (reasons: readonly Reason[], secondsLeft: number | undefined): Reason =>
+    outdated: (reasons: readonly Reason[]): Reason =>
       reason(
         "answer_outdated",
         `${reasons[0]?.found}; the name servers of ${zone} have the record`,
-        `Nothing is left to do at the DNS provider. ${describeMemory(secondsLeft)}.`,
+        `Nothing is left to do at the DNS provider. ${MEMORY}`,
       ),
 
     /** The zone's own name servers have another answer than the resolver. */
-    outdatedNote: (secondsLeft: number | undefined): string =>
-      `This is what the name servers of ${zone} answer now. ${describeMemory(secondsLeft)}.`,
+    outdatedNote: `This is what the name servers of ${zone} answer now. ${MEMORY}`,
 
     disagreement(said: readonly ServerResult[]): Reason {
       const found = said.map(
@@ -130,7 +127,7 @@ export function explain(input: HostCheckInput) {
       }
       const fix = varies
         ? `${provider}, check that the value of the record ${label} is ${target}. Remove nothing before you know.`
-        : `${remove(strays)}, then add ${describeType(input)}: ${record}.${move(beside)}`;
+        : `${remove(strays)}, then add the ${type} record: ${record}.${move(beside)}`;
       return reason(code, found, fix, wanted);
     },
 
@@ -187,7 +184,7 @@ export function explain(input: HostCheckInput) {
 
     /** The addresses of a host that are the platform's, and the record that they come from. */
     describeAddresses: (addresses: readonly string[]): string =>
-      `${formatAddresses(addresses)}, the addresses of ${target} (${formatApexRecord(apex ? apexRecord : undefined)})`,
+      `${formatAddresses(addresses)}, the addresses of ${target} (${describeApexRecord(apexRecord)})`,
   };
 }
 
@@ -201,23 +198,11 @@ const OF_WRONG_RECORDS: ReadonlySet<ReasonCode> = new Set([
   "record_missing",
 ]);
 
-function describeMemory(secondsLeft: number | undefined): string {
-  const time =
-    secondsLeft === undefined ? "for a while" : `for another ${formatDuration(secondsLeft * 1000)}`;
-  return `Your resolver remembers the old answer ${time}`;
-}
+const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
 
-function formatApexRecord(record: ApexRecord | undefined): string {
-  if (record === undefined) return "ALIAS, ANAME or flattened CNAME";
-  return `${record.type === "CNAME" ? "flattened CNAME" : record.type} at ${record.provider}`;
-}
-
-function describeType({ apex, apexRecord: record }: HostCheckInput): string {
-  if (!apex) return "a CNAME record";
-  if (record === undefined) return "an ALIAS or ANAME record (or a CNAME that the provider flattens)";
-  return record.type === "CNAME"
-    ? `a CNAME record, which ${record.provider} flattens`
-    : `an ${record.type} record`;
+function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
+  if (type === undefined) return "ALIAS, ANAME or flattened CNAME";
+  return type === "CNAME" ? "flattened CNAME" : type;
 }
 
 /** In one order, because servers vary it. */

@@ -1,25 +1,20 @@
 import type { DnsRecord } from "../records.ts";
 import { isWithin } from "../zone.ts";
 
-/** The way in which a DNS provider points an apex, which cannot have its own CNAME record, to another host. */
-export interface ApexRecord {
-  readonly provider: string;
-  /** The record to set. A CNAME is flattened: the provider returns the addresses of its target. */
-  readonly type: DnsRecord["type"];
-}
-
-/** By the name of the provider's name servers. */
-const APEX_RECORDS: readonly (ApexRecord & { readonly nameServers: string })[] = [
-  { nameServers: "ns.cloudflare.com", provider: "Cloudflare", type: "CNAME" },
-  { nameServers: "dnsimple.com", provider: "DNSimple", type: "ALIAS" },
-  { nameServers: "dnsmadeeasy.com", provider: "DNS Made Easy", type: "ANAME" },
-  { nameServers: "nsone.net", provider: "NS1", type: "ALIAS" },
+/**
+ * The record with which a DNS provider points an apex, which cannot have its own CNAME record, to another host: by the name of
+ * the provider's name servers. A CNAME is flattened: the provider returns the addresses of its target.
+ */
+const APEX_RECORDS: readonly (readonly [nameServers: string, DnsRecord["type"]])[] = [
+  ["ns.cloudflare.com", "CNAME"],
+  ["dnsimple.com", "ALIAS"],
+  ["dnsmadeeasy.com", "ANAME"],
+  ["nsone.net", "ALIAS"],
 ];
 
 /** Finds out from a zone's name servers which record its provider has for the apex, if the provider is known. */
-export function findApexRecord(nameServers: readonly string[]): ApexRecord | undefined {
-  const found = APEX_RECORDS.find((known) => nameServers.some((name) => isWithin(name, known.nameServers)));
-  return found === undefined ? undefined : { provider: found.provider, type: found.type };
+export function findApexRecord(nameServers: readonly string[]): DnsRecord["type"] | undefined {
+  return APEX_RECORDS.find(([known]) => nameServers.some((name) => isWithin(name, known)))?.[1];
 }
 
 /**

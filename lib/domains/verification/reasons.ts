@@ -1,6 +1,6 @@
+import type { DnsRecord } from "../records.ts";
 import type { ZoneMatch } from "../zone.ts";
 import type { CertificateAuthority } from "./caa.ts";
-import type { ApexRecord } from "./providers.ts";
 import type { DnsFailure } from "./resolver.ts";
 
 const dns = <State extends string>(state: State, title: string) => ({ aspect: "dns", state, title }) as const;
@@ -81,8 +81,8 @@ export interface HostCheckInput extends ZoneMatch {
   readonly nameServers?: readonly string[];
   /** True for the validation record of a certificate, whose target need not have an address. */
   readonly isValidation?: boolean;
-  /** The record of the host's DNS provider for an apex, if the provider is known. */
-  readonly apexRecord?: ApexRecord | undefined;
+  /** The type of record that the zone's DNS provider has for an apex, if the provider is known. */
+  readonly apexRecord?: DnsRecord["type"] | undefined;
 }
 
 export interface HostCheckResult {

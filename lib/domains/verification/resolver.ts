@@ -54,15 +54,11 @@ export type DnsAnswer<T extends RecordType = RecordType> =
       readonly direct?: boolean;
       /** For a CNAME: the name above it whose DNAME record it was made from (RFC 6672). */
       readonly dname?: string;
-      /** The time for which the answer may be cached, in seconds. */
-      readonly ttlSeconds?: number;
     }
   | {
       readonly outcome: "nodata" | "nxdomain";
       /** The zone that answered, by the SOA record of the response. Missing if the name is an alias. */
       readonly zone?: string;
-      /** The time for which the answer may be cached, in seconds. */
-      readonly ttlSeconds?: number;
     }
   | { readonly outcome: "failed"; readonly reason: DnsFailure };
 
@@ -114,15 +110,6 @@ export function memoizeResolver(fresh: DnsResolver, keepsFailures = false): DnsR
 /** The records of an answer; empty if there are none or the lookup failed. */
 export function recordsIn<T extends RecordType>(answer: DnsAnswer<T>): readonly RecordData[T][] {
   return answer.outcome === "found" ? answer.records : [];
-}
-
-/**
- * True if a resolver is a name server that answers only for its own zones, such as that of the zone: it also refuses
- * queries for the zone's parent. Then a refusal says nothing about other names.
- */
-export async function answersOnlyOwnZones(resolver: DnsResolver, zone: string): Promise<boolean> {
-  const parent = await resolver(zone.slice(zone.indexOf(".") + 1), "NS");
-  return parent.outcome === "failed" && parent.reason === "refused";
 }
 
 export function firstFailure(answers: readonly DnsAnswer[]): DnsFailure | undefined {

@@ -234,6 +234,6 @@ export async function findRecord(
 ): Promise<DnsRecord> {
   const record = recordIn(await findZone(resolver, host.host, hints), host, target);
   if (record.type !== "ALIAS") return record;
-  const own = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
-  return own === undefined ? record : { ...record, type: own.type, alternatives: [] };
+  const type = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
+  return type === undefined ? record : { ...record, type, alternatives: [] };
 }

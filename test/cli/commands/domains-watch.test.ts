@@ -58,7 +58,7 @@ describe("a watch", () => {
       `2026-11-20T12:12:00Z ${A} live`,
       `2026-11-20T12:39:30Z ${B} live`,
     ]);
-    expect(lines[1]).toContain("add a CNAME record: name www, value d-b.platform.example, TTL 3600.");
+    expect(lines[1]).toContain("add the CNAME record: name www, value d-b.platform.example, TTL 3600.");
     expect(lines[1]).toContain("DNS changes may take up to 48 hours to propagate.");
     expect(lines[4]).toContain("record CNAME d-a.platform.example");
     expect(lines[4]).toContain("change the value of the CNAME record www to d-b.platform.example.");

@@ -6,7 +6,7 @@ describe("verification of an apex", () => {
   const APEX = "example.com";
   const EXPECTED = `ALIAS, ANAME or flattened CNAME ${TARGET}`;
   const ADDRESSES = "(198.51.100.7, 198.51.100.8, 2001:db8::7)";
-  const ALIAS = `At the DNS provider of example.com, add an ALIAS or ANAME record (or a CNAME that the provider flattens): name @, value ${TARGET}, TTL 3600.`;
+  const ALIAS = `At the DNS provider of example.com, add the ALIAS, ANAME or flattened CNAME record: name @, value ${TARGET}, TTL 3600.`;
 
   test.each([
     ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],
@@ -83,10 +83,10 @@ describe("verification of an apex", () => {
   });
 
   test.each([
-    ["ada.ns.cloudflare.com", "flattened CNAME at Cloudflare"],
-    ["ns1.dnsimple.com", "ALIAS at DNSimple"],
-    ["ns10.dnsmadeeasy.com", "ANAME at DNS Made Easy"],
-    ["dns1.p01.nsone.net", "ALIAS at NS1"],
+    ["ada.ns.cloudflare.com", "flattened CNAME"],
+    ["ns1.dnsimple.com", "ALIAS"],
+    ["ns10.dnsmadeeasy.com", "ANAME"],
+    ["dns1.p01.nsone.net", "ALIAS"],
     ["ns1.elsewhere.example.net", "ALIAS, ANAME or flattened CNAME"],
   ])("an apex whose name server is %s is reported as %s", async (nameServer, record) => {
     const zone = `${APEX} A 198.51.100.7\n${APEX} NS ${nameServer}`;
@@ -99,13 +99,13 @@ describe("verification of an apex", () => {
   test.each([
     [
       "ada.ns.cloudflare.com",
-      `CNAME ${TARGET}, flattened by Cloudflare`,
-      `At the DNS provider of example.com, add a CNAME record, which Cloudflare flattens: name @, value ${TARGET}, TTL 3600.`,
+      `flattened CNAME ${TARGET}`,
+      `At the DNS provider of example.com, add the flattened CNAME record: name @, value ${TARGET}, TTL 3600.`,
     ],
     [
       "ns10.dnsmadeeasy.com",
       `ANAME ${TARGET}`,
-      `At the DNS provider of example.com, add an ANAME record: name @, value ${TARGET}, TTL 3600.`,
+      `At the DNS provider of example.com, add the ANAME record: name @, value ${TARGET}, TTL 3600.`,
     ],
   ])(
     "the missing record of an apex at %s is the one that its provider has",

@@ -182,16 +182,6 @@ describe("verification of CAA records", () => {
     expect(await verify(HOST, CORRECT, failures)).toMatchObject({ state: "unknown", certificate: "unknown" });
   });
 
-  test("a name outside the zone counts as one without CAA records if the resolver is the zone's own server, which refuses it", async () => {
-    const failures = { com: "REFUSED", net: "REFUSED", "example.com": "none" } as const;
-    expect(await verify(HOST, CORRECT, failures)).toMatchObject({
-      state: "verified",
-      certificate: "allowed",
-    });
-    const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
-    expect(await verify(HOST, zone, failures)).toMatchObject({ certificate: "forbidden" });
-  });
-
   test("a mail protection stays, and a method that one machine does not have is a reason there", async () => {
     const of = (record: string, deployment: "machine" | "stack") =>
       verify(

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Reason } from "../../../lib/domains/verification/reasons.ts";
 import { ASKED, CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
-const ADD = `At the DNS provider of example.com, add a CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
+const ADD = `At the DNS provider of example.com, add the CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
 const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
-const REPLACE = `, then add a CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
+const REPLACE = `, then add the CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
 const UNPROXY = `At Cloudflare, set the record orders to "DNS only" and check that its value is ${TARGET}.${ASKED}`;
 
 describe("verification of a subdomain", () => {
@@ -175,10 +175,12 @@ describe("verification of a subdomain", () => {
   });
 
   test("a host that is a zone of its own is compared by address, like every apex", async () => {
-    const zone = `${HOST} NS ns1.example.com\n${HOST} A 198.51.100.7`;
-    expect(await verify(HOST, zone)).toMatchObject({ state: "verified" });
-    const { reasons } = await verify(HOST, `${HOST} NS ns1.example.com`);
-    expect(reasons[0]?.fix).toContain(`At the DNS provider of ${HOST}, add an ALIAS or ANAME record`);
+    const zone = `${HOST} SOA ns1.example.com\n${HOST} NS ns1.example.com\n`;
+    expect(await verify(HOST, `${zone}${HOST} A 198.51.100.7`)).toMatchObject({ state: "verified" });
+    const { reasons } = await verify(HOST, zone);
+    expect(reasons[0]?.fix).toContain(
+      `At the DNS provider of ${HOST}, add the ALIAS, ANAME or flattened CNAME record`,
+    );
   });
 });
 

@@ -69,7 +69,7 @@ example.org NS ns10.dnsmadeeasy.com
     expect(reports[3]).toMatchObject({ attention: "certificate_forbidden" });
     const text = formatReport(reports);
     expect(text).toContain(
-      `A 198.51.100.7, the addresses of ${TARGET} (flattened CNAME at Cloudflare); the certificate authority`,
+      `A 198.51.100.7, the addresses of ${TARGET} (flattened CNAME); the certificate authority`,
     );
     expect(text).toMatch(/caa\.example\.org {2}needs_attention[^✗?]*next +Change the CAA records/);
   });

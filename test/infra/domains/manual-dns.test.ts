@@ -91,7 +91,7 @@ describe("with DNS managed elsewhere", () => {
       reason: `ACM waits for the validation record since ${String(since)}. It stops 72 hours after the request, at ${String(until)}.`,
       next: [
         "Set the validationRecord at the DNS provider, and keep it: renewals need it. DNS changes may take up to 48 hours to propagate.",
-        "At the DNS provider of example.org, add a CNAME record: name _0123.orders, value _4567.acm-validations.aws, TTL 3600.",
+        "At the DNS provider of example.org, add the CNAME record: name _0123.orders, value _4567.acm-validations.aws, TTL 3600.",
         "Update again once ACM has issued the certificate: the outputs then have the host's record.",
       ],
       record: RECORD,
@@ -147,7 +147,7 @@ describe("with DNS managed elsewhere", () => {
       reason:
         "The certificate has been issued. The record of the host has not been observed yet: no such record, although the name exists.",
       next: [
-        `At the DNS provider of example.org, add a CNAME record: name orders, value ${TARGET}, TTL 3600.`,
+        `At the DNS provider of example.org, add the CNAME record: name orders, value ${TARGET}, TTL 3600.`,
         "DNS changes may take up to 48 hours to propagate.",
         "Update again once it is set: the host is then reported as live.",
       ],

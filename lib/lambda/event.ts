@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../http/errors.ts";
-import { type RequestContext, typeOf } from "../http/options.ts";
+import type { RequestContext } from "../http/options.ts";
 import { IMPLEMENTED_METHODS, MAX_URL_CHARS } from "../http/path.ts";
 import type { RequestHead } from "../http/response.ts";
 
@@ -18,8 +18,6 @@ export interface ProxyEvent {
     /** The requested host, as determined by the gateway. */
     readonly domainName?: string;
     readonly requestId?: string;
-    /** The path as requested, which begins with the stage on the platform's own host. */
-    readonly path?: string;
     readonly identity?: { readonly sourceIp?: string | null };
   };
 }
@@ -30,21 +28,22 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
 /**
- * Converts an event to a request. Never throws: `context.requestError` is set for an invalid request, and `problem`
- * describes an event that is not one, without its values.
+ * Converts an event to a request. Never throws: `context.requestError` is set for an invalid request, and `problem` says
+ * that an event is not one of a REST API.
  */
 export function fromEvent(event: ProxyEvent): {
   readonly request: EventHead;
   readonly context: RequestContext;
   readonly problem?: string;
 } {
-  if (!isProxyEvent(event)) return { ...fail({}, "bad_request"), problem: describeEvent(event) };
-  const { apiId, domainName, requestId, identity } = event.requestContext;
-  const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
-  const context = { address: identity?.sourceIp ?? undefined, host, origin: originOf(event), requestId };
-  // A Request would change the case of a method, or reject it.
-  if (!IMPLEMENTED_METHODS.has(event.httpMethod)) return fail(context, "not_implemented");
+  let context: RequestContext = {};
+  if (!isProxyEvent(event)) return { ...fail(context, "bad_request"), problem: NO_PROXY_EVENT };
   try {
+    const { apiId, domainName, requestId, identity } = event.requestContext;
+    const host = domainName?.startsWith(`${apiId}.execute-api.`) === true ? PLATFORM_HOST : domainName;
+    context = { address: identity?.sourceIp ?? undefined, host, requestId };
+    // A Request would change the case of a method, or reject it.
+    if (!IMPLEMENTED_METHODS.has(event.httpMethod)) return fail(context, "not_implemented");
     const target = `${event.path}${toQuery(event)}`;
     if (target.length > MAX_URL_CHARS) return fail(context, "uri_too_long");
     // The gateway has removed the query from the path.
@@ -56,12 +55,16 @@ export function fromEvent(event: ProxyEvent): {
   }
 }
 
-/** The address of the API: its host, and the stage if the requested path begins with it. */
-function originOf({ path, requestContext }: ProxyEvent): string | undefined {
-  const { domainName, path: requested = path } = requestContext;
-  if (domainName === undefined || !requested.endsWith(path)) return undefined;
-  return `https://${domainName}${requested.slice(0, requested.length - path.length)}`;
+/** True for what every event of a REST API has. A further field of another type is an invalid request. */
+function isProxyEvent(event: ProxyEvent): boolean {
+  const { httpMethod, path, requestContext } = Object(event);
+  return (
+    typeof httpMethod === "string" && typeof path === "string" && Object(requestContext) === requestContext
+  );
 }
+
+/** The fields of the event are not named: they can hold a key. */
+const NO_PROXY_EVENT = "The event is not one of a REST API with proxy integration.";
 
 function fail(context: RequestContext, requestError: ErrorCode) {
   const request = new EventHead({ httpMethod: "GET" }, "https://localhost/");
@@ -124,53 +127,4 @@ function toQuery({ multiValueQueryStringParameters }: ProxyEvent): string {
     values.map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
   );
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
-}
-
-function isProxyEvent(event: unknown): event is ProxyEvent {
-  if (!isRecord(event) || !isRecord(event["requestContext"])) return false;
-  const { apiId, domainName, requestId, path, identity } = event["requestContext"];
-  return (
-    typeof event["httpMethod"] === "string" &&
-    typeof event["path"] === "string" &&
-    isFields(event["multiValueHeaders"]) &&
-    isFields(event["multiValueQueryStringParameters"]) &&
-    isOptionalString(event["body"]) &&
-    ["boolean", "undefined"].includes(typeof event["isBase64Encoded"]) &&
-    [apiId, domainName, requestId, path].every((value) => value === undefined || typeof value === "string") &&
-    (isAbsent(identity) || (isRecord(identity) && isOptionalString(identity["sourceIp"])))
-  );
-}
-
-/** Describes a value by its fields and their types, without their values, which can hold a key. */
-function describeEvent(event: unknown): string {
-  if (!isRecord(event)) return `The event is ${typeOf(event)}, not an object.`;
-  // A name could contain a line break and so forge a line of the log.
-  const fields = Object.entries(event).map(
-    ([name, value]) => `${name.replace(/[^\w-]/g, "?")}: ${typeOf(value)}`,
-  );
-  const description = `The event is not a proxy event of a REST API; it has {${fields.join(", ")}}.`;
-  return description.slice(0, MAX_DESCRIPTION_CHARS);
-}
-
-const MAX_DESCRIPTION_CHARS = 1_000;
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null;
-}
-
-function isOptionalString(value: unknown): boolean {
-  return isAbsent(value) || typeof value === "string";
-}
-
-function isFields(value: unknown): boolean {
-  if (isAbsent(value)) return true;
-  if (!isRecord(value)) return false;
-  return Object.values(value).every(
-    (values) =>
-      values === undefined || (Array.isArray(values) && values.every((each) => typeof each === "string")),
-  );
 }

@@ -13,7 +13,6 @@
  * @module store-orders/lambda
  */
 import type { Handler, RequestContext } from "../http/options.ts";
-import { parsePath } from "../http/path.ts";
 import { type PlainResponse, toWebBody, type WebBody } from "../http/response.ts";
 import { type EventHead, fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
@@ -36,12 +35,6 @@ export function createBufferedFunction({
 }): (event: ProxyEvent) => Promise<ProxyResult> {
   return async (event) => {
     const { request, context } = readEvent(event);
-    const location = canonicalUrl(event, context);
-    if (location !== undefined) {
-      const { requestId = crypto.randomUUID() } = context;
-      const headers = { location, "cache-control": "no-store", "x-request-id": requestId };
-      return { statusCode: 308, headers, body: "", isBase64Encoded: false };
-    }
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.fields.delete("accept-encoding");
     const { statusCode, headers, body } = await callHandler(handler, request, context);
@@ -87,22 +80,6 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
   const result = fromEvent(event);
   if (result.problem !== undefined) process.stderr.write(`${result.problem}\n`);
   return result;
-}
-
-/**
- * The URL to redirect to if a GET spells its path with percent-encoded unreserved characters. The gateway sends it
- * here, where the list must not be collected.
- */
-function canonicalUrl(
-  event: ProxyEvent,
-  { target = "", requestError, origin }: RequestContext,
-): string | undefined {
-  if (origin === undefined || requestError !== undefined || event.httpMethod !== "GET") return undefined;
-  const path = parsePath(target);
-  if (path === undefined || path === event.path) return undefined;
-  // A header cannot contain any other character, and no route does.
-  if (!/^[\x21-\x7e]*$/.test(path)) return undefined;
-  return `${origin}${path}${target.slice(event.path.length)}`;
 }
 
 async function textOrBase64(body: WebBody | null): Promise<Pick<ProxyResult, "body" | "isBase64Encoded">> {

@@ -24,7 +24,6 @@ test("method, host, path, address and request identifier are read from the event
   expect(context).toEqual({
     address: "192.0.2.1",
     host: "orders.example.com",
-    origin: "https://orders.example.com",
     requestId: "request-1",
     target: "/v1/store/orders",
   });
@@ -41,17 +40,6 @@ test("the platform's own host has one name for every API identifier", () => {
   expect(fromEvent(platform).context.host).toBe(PLATFORM_HOST);
   const other = { ...event.requestContext, domainName: "zzz.execute-api.eu-central-1.amazonaws.com" };
   expect(fromEvent({ ...event, requestContext: other }).context.host).toBe(other.domainName);
-});
-
-test("the origin contains the stage if the requested path does, and is unknown if the paths do not match", () => {
-  const originOf = (path?: string) => {
-    const requestContext = { ...event.requestContext, ...(path === undefined ? {} : { path }) };
-    return fromEvent({ ...event, requestContext }).context.origin;
-  };
-  expect(originOf()).toBe("https://orders.example.com");
-  expect(originOf("/v1/store/orders")).toBe("https://orders.example.com");
-  expect(originOf("/live/v1/store/orders")).toBe("https://orders.example.com/live");
-  expect(originOf("/live/v1/store")).toBeUndefined();
 });
 
 test("repeated headers stay repeated, so two keys do not become one", () => {
@@ -123,28 +111,27 @@ test("a lone surrogate in the query is marked as malformed", () => {
 });
 
 test.each([
-  [null, "null"],
-  [undefined, "undefined"],
-  ["text", "string"],
-  [[], "array"],
-  [{}, "{}"],
-  [{ Records: [{ body: "so_test_secret" }], version: "2.0" }, "{Records: array, version: string}"],
-  [{ httpMethod: "GET", path: "/v1/store/orders" }, "path: string"],
-  [{ httpMethod: "GET", path: "/", requestContext: null }, "requestContext: null"],
-  [{ httpMethod: 1, path: "/", requestContext: {} }, "httpMethod: number"],
-  [
-    { httpMethod: "GET", path: "/", requestContext: {}, multiValueHeaders: { a: "b" } },
-    "multiValueHeaders: object",
-  ],
-  [{ httpMethod: "GET", path: "/", requestContext: { identity: "x" } }, "requestContext: object"],
-  [{ httpMethod: "GET", path: "/", requestContext: {}, body: 5 }, "body: number"],
-  [{ httpMethod: "GET", path: "/", requestContext: {}, isBase64Encoded: "no" }, "isBase64Encoded: string"],
-  [{ httpMethod: "GET", path: "/", requestContext: { path: 5 } }, "requestContext: object"],
-  [{ "a\nb\u2028\u001b[2J": 1 }, "a?b???2J: number"],
-])("the event %j is marked as invalid and described without its values", (invalid, description) => {
+  null,
+  undefined,
+  "text",
+  [],
+  {},
+  { Records: [{ body: "so_test_secret" }], version: "2.0" },
+  { httpMethod: "GET", path: "/v1/store/orders" },
+  { httpMethod: "GET", path: "/", requestContext: null },
+  { httpMethod: 1, path: "/", requestContext: {} },
+])("%j is no event of a REST API, and is described without its values", (invalid) => {
   const { context, problem } = fromEvent(invalid as unknown as ProxyEvent);
   expect(context).toEqual({ requestError: "bad_request" });
-  expect(problem).toContain(description);
-  expect(problem).not.toContain("so_test_secret");
-  expect(problem).toMatch(/^[\x20-\x7e]+$/);
+  expect(problem).toBe("The event is not one of a REST API with proxy integration.");
+});
+
+test.each([
+  { multiValueHeaders: { a: 5 } },
+  { multiValueQueryStringParameters: { a: 5 } },
+  { requestContext: { domainName: 5 } },
+  { httpMethod: "POST", body: 5 },
+])("an event with a field of another type, %j, is an invalid request", (changes) => {
+  const { context } = fromEvent({ ...event, ...changes } as unknown as ProxyEvent);
+  expect(context).toMatchObject({ requestError: "bad_request" });
 });

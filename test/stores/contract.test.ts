@@ -1134,13 +1134,6 @@ const MISTAKES: readonly Mistake[] = [
       return result;
     }),
   })),
-  wrongAccounts(
-    "an account that is created without the key that another account has",
-    /^a key with the hash of another account's/,
-    (accounts) => ({
-      create: (settings) => accounts.create(settings).catch(() => accounts.create({ ...settings, keys: [] })),
-    }),
-  ),
   wrongAccounts("a token that is ignored", [/^rejections whose response/, /once each/], (accounts) => ({
     recordRejections: (key, count, at, policy) => accounts.recordRejections(key, count, at, policy),
   })),

@@ -1,5 +1,6 @@
-import { describe } from "vitest";
+import { describe, test } from "vitest";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { expectKeysOfOneAccount } from "./key-of-another.ts";
 import { testContract } from "./test-contract.ts";
 
 describe("the memory store fulfils the store contract", () => {
@@ -9,4 +10,7 @@ describe("the memory store fulfils the store contract", () => {
     loseResponse: reason,
     damage: "it keeps objects, not text",
   });
+
+  test("a key with the hash of another account's is an error", () =>
+    expectKeysOfOneAccount(createMemoryStore()));
 });

@@ -7,7 +7,6 @@ import {
   revokeKey,
   rotateKey,
 } from "../../accounts/account.ts";
-import { isInvalidInput } from "../../core/errors.ts";
 import { NO_USAGE } from "../../plans/windows.ts";
 import { collect, defineCases } from "./contract-case.ts";
 import { outcomeName } from "./fixture.ts";
@@ -118,39 +117,6 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
     assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
     assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
-  });
-
-  test("a key with the hash of another account's is an error that changes nothing, or is one of each account", async (accounts) => {
-    const [first, second] = [apiKey(1), apiKey(2)];
-    const other = { ...account, id: "other" };
-    const copy = { ...first, id: "other.1" };
-    await accounts.create({ ...account, keys: [first] });
-    await accounts.create({ ...other, keys: [{ ...second, id: "other.2" }] });
-    const before = await accounts.find("other");
-    const changed = { ...other, plan: "pro", keys: [copy] };
-    const calls = [
-      { id: "third", save: () => accounts.create({ ...changed, id: "third" }), kept: undefined },
-      {
-        id: "other",
-        save: () => accounts.update("other", () => ({ ok: true, account: changed })),
-        kept: before,
-      },
-    ];
-    for (const { id, save, kept } of calls) {
-      const problem = await save().then(
-        ({ ok }) => assert.equal(ok, true),
-        (error: unknown) => error,
-      );
-      if (problem === undefined) assert.deepEqual((await accounts.find(id))?.keys, [copy]);
-      else {
-        assert.ok(isInvalidInput(problem), `InvalidInputError instead of ${problem}`);
-        assert.deepEqual(await accounts.find(id), kept, "nothing has changed");
-      }
-      assert.equal(
-        outcomeName(await accounts.admit({ accountId: "acme", hash: first.hash }, AT)),
-        "admitted",
-      );
-    }
   });
 
   test("an account can have no key, one, or as many as are permitted, and be updated from each of them to any other", async (accounts) => {

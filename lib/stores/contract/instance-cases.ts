@@ -83,19 +83,9 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
         // They start at both ends.
         return { event, apply, ids: index % 2 === 0 ? ids : ids.toReversed() };
       });
-      // Each event has an order before the others begin: it succeeds for some, however slow its instances are.
-      const first = new Map<object, ReadonlyMap<bigint, ApplyResult>>();
-      for (const racer of racers.slice(0, 2))
-        first.set(racer, await inLanes(racer.ids.slice(0, 1), racer.apply));
       const races = await Promise.all(
-        racers.map(async (racer) => {
-          const earlier = first.get(racer) ?? new Map<bigint, ApplyResult>();
-          const others = racer.ids.filter((id) => !earlier.has(id));
-          const results = await inLanes(others, racer.apply);
-          return { event: racer.event, results: new Map([...earlier, ...results]) };
-        }),
+        racers.map(async (racer) => ({ ...racer, results: await inLanes(racer.ids, racer.apply) })),
       );
-      const winners = new Set<OrderEvent>();
       for (const id of ids) {
         const found = (await store.orders.find(id)) ?? assert.fail(`Order ${id} exists.`);
         let successes = 0;
@@ -104,7 +94,6 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
           const expected = result.ok ? transition(pending(id), event, AT) : transition(found, event, AT);
           assert.deepEqual(result, expected, `'${event}' on order ${id}, which is ${found.status}`);
           if (result.ok) successes++;
-          if (result.ok) winners.add(event);
         }
         assert.equal(successes, 1, `one of ${INSTANCES} events on order ${id} succeeds`);
       }
@@ -115,7 +104,6 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
             ids.length,
             "each is counted",
           );
-      assert.equal(winners.size, 2, "both events succeed for some orders");
     });
 
   test("a ban, an unban, a revocation, a new key and a new plan in one instance apply to the next request in every other", async (store, options) => {

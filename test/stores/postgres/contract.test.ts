@@ -1,5 +1,6 @@
-import { beforeAll, describe } from "vitest";
+import { beforeAll, describe, test } from "vitest";
 import { createPostgresStore, migratePostgres } from "../../../lib/stores/postgres/index.ts";
+import { expectKeysOfOneAccount } from "../key-of-another.ts";
 import { testContract } from "../test-contract.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
@@ -34,4 +35,7 @@ describe("the PostgreSQL store fulfils the store contract", () => {
       remove: () => database.exec(EMPTY),
     };
   });
+
+  test("a key with the hash of another account's is an error", () =>
+    expectKeysOfOneAccount(createPostgresStore({ pool: server.pool, schema })));
 });

@@ -1,12 +1,13 @@
 import { renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { describe } from "vitest";
+import { describe, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { noPosix } from "../../support/skip-reason.ts";
+import { expectKeysOfOneAccount } from "../key-of-another.ts";
 import { testContract } from "../test-contract.ts";
 import { temporaryDirectory } from "./fixture.ts";
 
-const { newPath } = temporaryDirectory();
+const { newPath, open } = temporaryDirectory();
 
 describe("the SQLite store fulfils the store contract", () => {
   testContract(
@@ -33,4 +34,6 @@ describe("the SQLite store fulfils the store contract", () => {
       ...(noPosix === undefined ? {} : { interrupt: noPosix }),
     },
   );
+
+  test("a key with the hash of another account's is an error", () => expectKeysOfOneAccount(open().store));
 });

@@ -323,7 +323,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   wrongOrders(
     "a list in the order of strings",
-    [/^the list is/, /expected \{"id":-9223372036854775808.*\} at place 1, found \{"id":-10,/],
+    [/^the list is/, /expected \{"id":-9223372036854775808.*\} at place 1, found \{"id":-10\}/],
     (orders) => relisted(orders, (records) => records.toSorted()),
   ),
   wrongOrders(

@@ -7,18 +7,12 @@ import {
   revokeKey,
   rotateKey,
 } from "../../accounts/account.ts";
-import { NO_USAGE } from "../../plans/windows.ts";
+import { MINUTE_MS, NO_USAGE } from "../../plans/windows.ts";
 import { collect, defineCases } from "./contract-case.ts";
-import { outcomeName } from "./fixture.ts";
+import { AT, apiKey, outcomeName } from "./fixture.ts";
 
-const AT = Date.UTC(2026, 10, 20, 12);
 const NOT_FOUND = { ok: false, code: "account_not_found" };
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
-const apiKey = (name: string | number): ApiKey => ({
-  id: `acme.${name}`,
-  hash: `${name}`.padStart(64, "0"),
-  createdAt: AT,
-});
 
 export const accountCases = defineCases({ of: "accounts" }, (test) => {
   test("a created account is found unchanged, without usage and without rejections", async (accounts) => {
@@ -187,17 +181,18 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     await accounts.create({ ...account, keys: [first, second] });
     const key = { accountId: "acme", hash: first.hash };
     const lastUses = async () => (await accounts.find("acme"))?.lastUses;
+    const minute = AT - (AT % MINUTE_MS);
     await accounts.admit(key, AT + 1_000);
     if ((await lastUses()) === undefined) return;
-    assert.deepEqual(await lastUses(), { [first.id]: AT });
+    assert.deepEqual(await lastUses(), { [first.id]: minute });
     for (let call = 0; call < 63; call++) await accounts.admit(key, AT + 61_000);
     await accounts.admit(key, AT + 121_000);
     await accounts.admit({ ...key, hash: second.hash }, AT + 121_000);
     await accounts.update("acme", (found) => revokeKey(found, second.id, AT + 122_000));
     await accounts.admit({ ...key, hash: second.hash }, AT + 181_000);
     await accounts.recordRejections(key, 1, AT + 121_000);
-    const minute = AT + 120_000;
-    assert.deepEqual(await lastUses(), { [first.id]: minute, [second.id]: minute });
+    const later = minute + 2 * MINUTE_MS;
+    assert.deepEqual(await lastUses(), { [first.id]: later, [second.id]: later });
     for (let call = 0; call < 9; call++) await accounts.admit(key, AT + 241_000 - 60_000 * call);
     assert.deepEqual((await collect(accounts.list()))[0]?.lastUses, await lastUses());
   });

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture } from "./fixture.ts";
+import { AT, createAccountFixture, idsUpTo, pending } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 import { readPages } from "./page-cases.ts";
 
-const IDS = Array.from({ length: 40 }, (_, index) => BigInt(index));
-const pending = (id: bigint) => ({ record: { id, quantity: 2 }, status: "pending" }) as const;
+const IDS = idsUpTo(40);
 const place = ({ orders }: Store) => orders.place(IDS.map(pending), AT);
 const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(id));
 

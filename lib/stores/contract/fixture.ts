@@ -12,6 +12,13 @@ export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), created
 export const KEY = { accountId: "acme", hash: FIRST.hash };
 
 export const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
+export const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index));
+
+export const apiKey = (name: string | number): ApiKey => ({
+  id: `acme.${name}`,
+  hash: `${name}`.padStart(64, "0"),
+  createdAt: AT,
+});
 
 export async function createAccountFixture(
   accounts: AccountStore,

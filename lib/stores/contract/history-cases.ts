@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { systemClock } from "../../core/time.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, pending } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, idsUpTo, pending } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
 /** Without the tokens, which another case is about. */
@@ -83,7 +83,7 @@ export const historyCases = defineCases({ of: "store" }, (test) => {
     openAnother,
   }) => {
     const another = await openAnother();
-    const ids = Array.from({ length: 30 }, (_, index) => BigInt(index));
+    const ids = idsUpTo(30);
     await store.orders.place(ids.map(pending), AT);
     await Promise.all(
       ids.flatMap((id) => [

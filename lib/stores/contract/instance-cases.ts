@@ -1,18 +1,22 @@
 import assert from "node:assert/strict";
 import { addKey, revokeKey } from "../../accounts/account.ts";
 import { type BanPolicy, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import {
-  ORDER_STATUSES,
-  type OrderEvent,
-  type OrderStatus,
-  type StoredOrder,
-  transition,
-} from "../../orders/lifecycle.ts";
+import { ORDER_STATUSES, type OrderEvent, type OrderStatus, transition } from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { type AllOptions, collect, defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
+import {
+  AT,
+  apiKey,
+  createAccountFixture,
+  FIRST,
+  idsUpTo,
+  KEY,
+  outcomeName,
+  pending,
+  SECOND,
+} from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
 const INSTANCES = 4;
@@ -20,9 +24,6 @@ const INSTANCES = 4;
 const LANES = 5;
 const HIGHEST = { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 600_000 } } as const;
 const NO_BAN: BanPolicy = { maxRejections: 10_000, durationMs: 1 };
-
-const pending = (id: bigint): StoredOrder => ({ record: { id, petId: -id }, status: "pending" });
-const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index));
 
 /** The store that was passed, and others on the same database. */
 async function openAll(store: Store, { openAnother }: AllOptions, count = INSTANCES) {
@@ -194,11 +195,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
     for (let round = 0; round * INSTANCES < 24; round++) {
       const updated = await Promise.all(
         instances.map(({ accounts }, index) =>
-          accounts.update("acme", (account) => {
-            const id = round * INSTANCES + index;
-            const key = { id: `acme.${id}`, hash: `${id}`.padStart(64, "0"), createdAt: AT };
-            return addKey(account, key, AT);
-          }),
+          accounts.update("acme", (account) => addKey(account, apiKey(round * INSTANCES + index), AT)),
         ),
       );
       added += updated.filter(({ ok }) => ok).length;

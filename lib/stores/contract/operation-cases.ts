@@ -4,7 +4,7 @@ import { performStoreOperation, type StoreOperation } from "../../orders/store-o
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, KEY, outcomeName, pending, SECOND } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, idsUpTo, KEY, outcomeName, pending, SECOND } from "./fixture.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n, quantity: 2 }, status: "pending" } as const;
 const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "cancel" };
@@ -80,8 +80,8 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     const expiring = { ...SECOND, expiresAt: AT + 2_000 };
     const customLimits = { perMinute: 9, perDay: 6 };
     await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
-    const ids = Array.from({ length: 9 }, (_, index) => BigInt(index));
-    await orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
+    const ids = idsUpTo(9);
+    await orders.place(ids.map(pending));
     let next = 0n;
     const cancel = async ({ hash }: { readonly hash: string }, at = AT) => {
       const operation = { ...CANCEL, id: next++ };

@@ -12,14 +12,13 @@ import {
 import type { OrderStore } from "../../orders/order-store.ts";
 import { orderToJson } from "../../orders/wire.ts";
 import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
+import { AT, idsUpTo, pending } from "./fixture.ts";
 
-const AT = Date.UTC(2026, 10, 20, 12);
 const MAX = 2n ** 63n - 1n;
 /** Identifiers that no order can have. Modulo 2^64, some are those of orders. */
 const BEYOND_INT64 = [MAX + 1n, -MAX - 2n, 2n ** 64n, 2n ** 100n] as const;
 
-const pending = (id: bigint): StoredOrder => ({ record: { id, petId: id, quantity: 1 }, status: "pending" });
-const sequence = (count: number) => Array.from({ length: count }, (_, index) => pending(BigInt(index) * 3n));
+const sequence = (count: number) => idsUpTo(count).map((id) => pending(3n * id));
 
 async function listed(orders: OrderStore): Promise<string> {
   const pages = await collect(orders.list());

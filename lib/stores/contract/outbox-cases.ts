@@ -4,12 +4,12 @@ import { changeOf, type DeliverOptions, deliverChanges } from "../../orders/deli
 import { acceptsEvent, ORDER_EVENTS, type OrderEvent, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
+import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
-import { AT, pending } from "./fixture.ts";
+import { AT, idsUpTo, pending } from "./fixture.ts";
 
-const MINUTE_MS = 60_000;
-const YEAR_MS = 365 * 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
 /** Any number below zero is a lease. */
 const LEASE = -7_000_000_000_001;
 
@@ -414,7 +414,7 @@ export const outboxCases: readonly ContractCase[] = [
       openAnother,
     }) => {
       const outbox = await switchOn(store);
-      const ids = Array.from({ length: 60 }, (_, index) => BigInt(index));
+      const ids = idsUpTo(60);
       await store.orders.place(ids.map(pending), AT);
       const others = await Promise.all([1, 2, 3].map(async () => (await openAnother()).outbox));
       const leased: WaitingOrder[] = [];
@@ -435,7 +435,7 @@ export const outboxCases: readonly ContractCase[] = [
     }) => {
       const outbox = await switchOn(store);
       const { orders } = await openAnother();
-      const ids = Array.from({ length: 40 }, (_, index) => BigInt(index));
+      const ids = idsUpTo(40);
       await orders.place(ids.map(pending), AT);
       await lease(outbox);
       await Promise.all([

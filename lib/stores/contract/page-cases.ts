@@ -5,8 +5,8 @@ import { type DamagedOrder, MAX_PAGE_ORDERS, type OrderQuery } from "../../order
 import type { OrderStore } from "../../orders/order-store.ts";
 import { toLine } from "../../orders/wire.ts";
 import { assertSameList, defineCases } from "./contract-case.ts";
+import { AT } from "./fixture.ts";
 
-const AT = Date.UTC(2026, 10, 20, 12);
 const MAX = 2n ** 63n - 1n;
 const MIN = -MAX - 1n;
 const MAX_PAGES = 5_000;

@@ -4,8 +4,13 @@ import { startDnsServer } from "../support/dns-server.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-// Most of the time would be bundling the functions and collecting stack traces.
+// Most of the time would be bundling the functions and collecting stack traces, one for each resource and promise.
 Object.assign(pulumi.Resource, { stackTrace: () => [] });
+const { stackTraceLimit } = Error;
+Error.stackTraceLimit = 0;
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
 vi.mock("esbuild", () => ({ build: async () => ({ outputFiles: [{ path: "/entry.mjs", text: "" }] }) }));
 
 /** What the provider adds, by type of resource: nothing in the mocks of Pulumi's documentation, where it is undefined. */

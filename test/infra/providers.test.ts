@@ -21,8 +21,13 @@ import { startDnsServer } from "../support/dns-server.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-// Most of the time would be bundling the functions and collecting stack traces.
+// Most of the time would be bundling the functions and collecting stack traces, one for each resource and promise.
 Object.assign(pulumi.Resource, { stackTrace: () => [] });
+const { stackTraceLimit } = Error;
+Error.stackTraceLimit = 0;
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
 vi.mock("esbuild", () => ({ build: async () => ({ outputFiles: [{ path: "/entry.mjs", text: "" }] }) }));
 
 /** A resource that was registered, or a provider function that was called, with its provider. */

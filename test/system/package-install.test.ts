@@ -1,6 +1,6 @@
 /** Every line of the documents that installs a package beside ours, in a folder without any other. */
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { codeBlocks, DOCUMENTS, document, table } from "../documents/markdown.ts";
 import { cloud } from "../infra/harness/cloud.ts";
@@ -49,8 +49,8 @@ function pinned(name: string): string {
   return `${name}@${versions[name]}`;
 }
 
-/** A folder with the package. */
-const newProject = (name: string) => copyInstalled(inject("installed"), name);
+/** A folder with the package. It is alone in another, whose packages it finds too. */
+const newProject = (name: string) => copyInstalled(inject("installed"), join(name, "project"));
 
 describe("the packages that the README says to install", () => {
   test("no document has a line that is not among them", () => {
@@ -63,7 +63,7 @@ describe("the packages that the README says to install", () => {
   test.each(rows.filter(({ lines }) => lines.length > 0))("$entry", async ({ entry, lines }) => {
     const folder = await newProject(entry.replace("/", " "));
     for (const line of lines) {
-      await install(folder, ...line.split(" ").map(pinned));
+      await installLine(folder, line);
       await runSuccessfully(folder, process.execPath, ["--input-type=module", "-e", USES[line] ?? "throw 1"]);
     }
   });
@@ -142,7 +142,23 @@ describe("the functions", () => {
   );
 });
 
-/** Links the SDKs of Pulumi, which have hundreds of megabytes, to those of the repository. */
+/** Installs the packages of a line. If the SDKs of Pulumi are among them, npm only has to find that all go together. */
+async function installLine(folder: string, line: string): Promise<void> {
+  const packages = line.split(" ").map(pinned);
+  const others = packages.filter((name) => !name.startsWith("@pulumi/"));
+  if (others.length < packages.length) {
+    await install(folder, "--dry-run", ...packages);
+    await linkSdks(folder);
+  }
+  await install(folder, ...others);
+}
+
+/**
+ * Links the SDKs of Pulumi, which have hundreds of megabytes, to those of the repository. The link is above the folder
+ * of the project, where npm does not see it.
+ */
 async function linkSdks(folder: string): Promise<void> {
-  await symlink(join(ROOT, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
+  const above = join(dirname(folder), "node_modules");
+  await mkdir(above);
+  await symlink(join(ROOT, "node_modules/@pulumi"), join(above, "@pulumi"));
 }

@@ -61,7 +61,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     server.on("error", reject).listen(options.port, LOOPBACK, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const session = createSession(port, { storeName, sections: SECTIONS }, keepConnection);
+  // A console that was started without domains has no section about them.
+  const sections = SECTIONS.filter(({ path }) => path !== "domains" || options.domains !== undefined);
+  const session = createSession(port, { storeName, sections }, keepConnection);
   const { basePath } = session;
 
   app.use(securityHeaders, ownPagesOnly(basePath), smallFormsOnly);
@@ -76,8 +78,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0].path}`));
   const pages: ConsoleApp = app.basePath(basePath);
   const domains = options.domains && openDomains(options.domains, options.clock);
-  for (const section of SECTIONS) section.add(pages, { ...options, domains });
-  addSearch(pages, { ...options, domains });
+  const dependencies = { ...options, domains };
+  for (const section of sections) section.add(pages, dependencies);
+  addSearch(pages, dependencies);
   app.notFound((c) => {
     const problem = html`<p>There is no such page. <a href="${basePath}/">To the console</a></p>`;
     return c.html(plainPage("Not found", problem), 404);

@@ -51,9 +51,10 @@ test("starting the console does not replace the global Request and Response", as
   expect([Request, Response]).toEqual(globals);
 });
 
-test("without domains the page says how to start with them", async () => {
-  const text = await (await useSession()).textOf("domains");
-  expect(text).toContain("store-orders console … --domains domains.yaml");
+test("a console that was started without domains has no section about them", async () => {
+  const console = await useSession();
+  expect(await console.textOf("accounts")).not.toContain("Domains");
+  expect((await console.get("domains")).status).toBe(404);
 });
 
 test.each([

@@ -224,7 +224,7 @@ describeInBrowser("the console in a browser", (browser) => {
     const { id = "" } = keys[1] ?? {};
     const addresses: string[] = [];
     page.on("request", (request) => addresses.push(`${request.url()} ${JSON.stringify(request.headers())}`));
-    for (const path of ["orders", "domains", "orders/1"]) {
+    for (const path of ["orders", "accounts", "orders/1"]) {
       await page.goto(at(path));
       await page.fill(SEARCH, `Authorization: Bearer ${key}`);
       await page.press(SEARCH, "Enter");

@@ -66,19 +66,6 @@ export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): stri
   return { primary: "Primary", alias: "Alias", redirect: `Redirect to ${primaryOf(snapshot)} (301)` }[role];
 }
 
-/** Sends the page of a console that was started without domains. */
-export function sendHowToStart(c: ConsoleRequest): Promise<Response> {
-  const body = panel(
-    "start",
-    "Start it with domains",
-    html`<p>Stop the console with Ctrl-C. <code>…</code> are the options of its store, such as <code>--database</code>. With the
-          file of <code>serve --domains</code>, the page shows its domains, verifies and changes them; <code>HOST</code> is the
-          host name of the platform, which the records point to.</p>
-        <pre tabindex="0" role="region" aria-label="Command">store-orders console … --domains domains.yaml --plan pro --target HOST</pre>`,
-  );
-  return sendPage(c, { title: "Domains", lead: "This console was started without domains.", body });
-}
-
 /** The hosts with their state. */
 function hostTable(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
   const rows = snapshot.hosts.map((each) => {

@@ -4,16 +4,13 @@ import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Notice, pathOf } from "../page.ts";
 import type { DomainsChange } from "./domains-file.ts";
-import { explainRemoval, sendDomainsPage, sendHowToStart } from "./domains-page.ts";
+import { explainRemoval, sendDomainsPage } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
 import type { DomainsContext } from "./hosts.ts";
 
 /** Adds the section about domains: the hosts of the project, their records, and their verification until they are live. */
 export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
-  if (context === undefined) {
-    app.get("/domains", sendHowToStart);
-    return;
-  }
+  if (context === undefined) return;
   const { file, progress } = context;
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));

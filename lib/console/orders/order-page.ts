@@ -1,9 +1,8 @@
-/** One order of the console: its page, its status, its events, and the form that places it. */
+/** One order of the console: its page, its status and its events. */
 import { html } from "hono/html";
-import { errorMessage, invalidInput } from "../../core/errors.ts";
+import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import type { OrderWithHistory } from "../../orders/history.ts";
-import { parseInt64 } from "../../orders/int64.ts";
 import {
   explainUnknownStatus,
   isOrderStatus,
@@ -12,11 +11,9 @@ import {
   type StoredOrder,
   transition,
 } from "../../orders/lifecycle.ts";
-import { ORDER_FIELDS, type OrderRecord } from "../../orders/order.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import type { NewOrder, Orders } from "../../orders/orders.ts";
 import { DamagedOrderError, toLine } from "../../orders/wire.ts";
-import { type FormResult, fieldOf, formDialog } from "../form.ts";
+import { formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
@@ -35,10 +32,10 @@ export async function sendOrderPage(
   c: ConsoleRequest,
   { store, clock }: ConsoleDependencies,
   id: bigint,
-  result?: FormResult,
+  notice?: Notice,
 ): Promise<Response> {
   const view = c.get("view");
-  const page = { back: "orders", notice: result?.notice };
+  const page = { back: "orders", notice };
   const order = await findOrder(store.orders, id);
   if (order instanceof DamagedOrderError) {
     const problem = html`<p>${errorMessage(order)}</p><p>'store-orders database check' says what to do.</p>`;
@@ -73,7 +70,7 @@ export async function sendOrderPage(
   const known = table(HISTORY_COLUMNS, changes, "Its changes are not known.");
   const body = html`${panel("record", "Record", facts)} ${panel("history", "History", known, { layout: "flush cards" })}`;
   const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
-  const notice =
+  const found =
     c.req.query("also") === undefined
       ? undefined
       : ({ kind: "success", title: "Found.", message: also } as const);
@@ -83,7 +80,7 @@ export async function sendOrderPage(
     lead: isKnown ? lead : explainUnknownStatus(order),
     actions: orderActions(view, order, now),
     body,
-    notice: result?.notice ?? notice,
+    notice: notice ?? found,
   });
 }
 
@@ -156,54 +153,3 @@ export function orderActions(view: View, order: StoredOrder, at: Instant): Html 
   });
   return html`${controls}`;
 }
-
-/** The button that opens the form to place an order: all five fields of a record, each optional. */
-export function placeButton(view: View, result: FormResult | undefined): Html {
-  const integer = (name: "id" | "petId" | "quantity", label: string, hint: string) =>
-    fieldOf("place", { name, label, hint, inputMode: "numeric" }, result);
-  const shipDate = `Optional, such as ${ORDER_FIELDS.shipDate.example}.`;
-  const fields = html`${integer("id", "ID", "Optional: a new one is chosen.")}
-    ${integer("petId", "Pet ID", "Optional.")}
-    ${integer("quantity", "Quantity", "Optional.")}
-    ${fieldOf("place", { name: "shipDate", label: "Expected ship date", hint: shipDate }, result)}
-    ${fieldOf("place", { name: "complete", label: "Complete", hint: "Optional.", options: COMPLETE }, result)}`;
-  return formDialog(view, pathOf(view, "orders"), {
-    ...{ id: "place", opener: "Place order…", isMain: true, title: "Place an order", confirm: "Place order" },
-    fields,
-  });
-}
-
-const COMPLETE = [
-  ["", "not given"],
-  ["false", "no"],
-] as const;
-
-/** Places the order of a form. Rejects with every issue if a field is invalid. */
-export async function placeOrder(orders: Orders, view: View): Promise<Notice> {
-  const result = await orders.place(readOrder(view.fields));
-  if (!result.ok)
-    throw invalidInput("id", `Order ${result.id} already exists with different content; it was not changed.`);
-  const { id } = result.record;
-  const link = html`<a href="${pathOf(view, "orders", `${id}`)}">Order ${id}</a>`;
-  const message = result.created
-    ? html`${link} has been placed.`
-    : html`${link} already exists with the same content.`;
-  return { kind: "success", message };
-}
-
-/** Reads the fields of an order. Empty ones are missing. Unreadable ones stay strings, which the validation rejects. */
-export function readOrder(fields: Readonly<Record<string, string>>): NewOrder {
-  const entries = Object.entries(FIELD_READERS).flatMap(([name, read]) => {
-    const text = (fields[name] ?? "").trim();
-    return text === "" ? [] : [[name, read(text) ?? text]];
-  });
-  return Object.fromEntries(entries) as NewOrder;
-}
-
-const FIELD_READERS: Readonly<Record<keyof OrderRecord, (text: string) => unknown>> = {
-  id: parseInt64,
-  petId: parseInt64,
-  quantity: (text) => (parseInt64(text) === undefined ? undefined : Number(text)),
-  shipDate: (text) => text,
-  complete: (text) => (text === "true" || text === "false" ? text === "true" : undefined),
-};

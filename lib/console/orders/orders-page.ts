@@ -8,13 +8,13 @@ import { ORDER_FIELDS } from "../../orders/order.ts";
 import { orderQueryIssues } from "../../orders/order-query.ts";
 import type { OrderStore, OutboxBacklog } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
-import type { FormResult } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
   type Html,
   itemLink,
   linkRow,
+  type Notice,
   panel,
   pathOf,
   sendPage,
@@ -23,7 +23,7 @@ import {
   withQuery,
 } from "../page.ts";
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
-import { findOrder, orderActions, placeButton, placedAt, statusBadge } from "./order-page.ts";
+import { findOrder, orderActions, placedAt, statusBadge } from "./order-page.ts";
 
 /** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
 export interface OrderTable {
@@ -140,7 +140,7 @@ export async function sendOrdersPage(
   c: ConsoleRequest,
   { store, clock, isMetered, counter, placings }: OrdersContext,
   shown: OrderTable,
-  result?: FormResult,
+  notice?: Notice,
 ): Promise<Response> {
   const view = { ...c.get("view"), list: formatTable(shown) };
   const page = await readTable(store.orders, shown);
@@ -186,8 +186,7 @@ export async function sendOrdersPage(
     ${panel("table", titleOf(shown), content, { layout: "flush", actions: tools })}
     ${isMetered ? updateCost(readUnits) : ""}`;
   const lead = "Shipping and cancelling cannot be undone.";
-  const actions = placeButton(view, result);
-  return sendPage(c, { title: "Orders", lead, actions, body, notice: result?.notice });
+  return sendPage(c, { title: "Orders", lead, body, notice });
 }
 
 const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;
@@ -211,7 +210,7 @@ function explainEmpty({ status, id }: OrderTable, hasMore: boolean): string | Ht
   if (status !== undefined || id !== undefined)
     return `There are no ${id === undefined ? "" : "more "}${status === undefined ? "" : `${status} `}orders.`;
   return html`No order has been placed yet. The API cannot place orders: your program does, or
-    <code>store-orders orders import FILE</code>, or the button above.`;
+    <code>store-orders orders place</code>, or <code>store-orders orders import FILE</code>.`;
 }
 
 function titleOf({ status, side, id }: OrderTable): string {

@@ -10,7 +10,7 @@ import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
 import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, View } from "../page.ts";
 import { createOrderCounter } from "./order-counts.ts";
-import { EVENTS, placeOrder, sendOrderPage } from "./order-page.ts";
+import { EVENTS, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
 /** Adds the section about orders: their number by status, all of them page by page, and each through its lifecycle. */
@@ -28,7 +28,7 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
     try {
       return send(parseTable(new URL(c.req.url).search));
     } catch (error) {
-      return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, error));
+      return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, error).notice);
     }
   }
 
@@ -36,13 +36,7 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
     const id = parseInt64(c.req.param("id"));
     if (id !== undefined) return sendOrderPage(c, dependencies, id);
     const problem = invalidInput("id", ORDER_FIELDS.id.validate(c.req.param("id")) ?? "");
-    return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, problem));
-  });
-
-  app.post("/orders", async (c) => {
-    const view = c.get("view");
-    const result = await submit("place", view, () => placeOrder(orders, view));
-    return sendOrdersPage(c, context, listOf(view), result);
+    return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, problem).notice);
   });
 
   app.post("/orders/count", async (c) => {
@@ -54,7 +48,7 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
       const message = isRunning ? "The count has started." : "Every order has been counted.";
       return { kind: "success", message };
     };
-    return sendOrdersPage(c, context, listOf(view), await submit("count", view, count));
+    return sendOrdersPage(c, context, listOf(view), (await submit("count", view, count)).notice);
   });
 
   for (const event of EVENTS) {
@@ -62,9 +56,9 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
       const id = parseInt64(c.req.param("id"));
       if (id === undefined) return c.notFound();
       const view = c.get("view");
-      const result = await submit(event, view, () => applyEvent(orders, event, id));
-      if (view.fields["list"] === undefined) return sendOrderPage(c, dependencies, id, result);
-      return sendOrdersPage(c, context, listOf(view), result);
+      const { notice } = await submit(event, view, () => applyEvent(orders, event, id));
+      if (view.fields["list"] === undefined) return sendOrderPage(c, dependencies, id, notice);
+      return sendOrdersPage(c, context, listOf(view), notice);
     });
   }
 }

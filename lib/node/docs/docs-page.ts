@@ -24,7 +24,6 @@ export interface DocsPageOptions {
   readonly resolve?: (specifier: string) => string;
 }
 
-const HTML = "text/html; charset=utf-8";
 const CSS = "text/css; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
@@ -48,17 +47,17 @@ export function docsPage({
     }
   }
 
-  async function html(): Promise<string> {
+  async function page() {
     const manifest = await vendorFile("package.json");
-    if (manifest === undefined) return MISSING_HTML;
+    if (manifest === undefined) return toDocument("text/plain; charset=utf-8", MISSING);
     const { version } = JSON.parse(manifest.toString()) as { readonly version: string };
-    return pageHtml(version);
+    return toDocument("text/html; charset=utf-8", pageHtml(version));
   }
 
   async function load(name: string): Promise<ReturnType<typeof cachedDocument> | undefined> {
     switch (name) {
       case "":
-        return toDocument(HTML, await html());
+        return page();
       case "page.css":
         return toDocument(CSS, PAGE_CSS);
       case "page.js":
@@ -102,7 +101,7 @@ function pageHtml(version: string): string {
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
+    <meta name="color-scheme" content="light">
     <title>Store Orders API</title>
     <link rel="icon" href="docs/favicon-32x32.png?${version}">
     <link rel="stylesheet" href="docs/swagger-ui.css?${version}">
@@ -118,15 +117,7 @@ function pageHtml(version: string): string {
 `;
 }
 
-/** The page to serve if Swagger UI is not installed. */
-const MISSING_HTML = `<!doctype html>
-<html lang="en">
-  <head><meta charset="utf-8"><title>Store Orders API</title><link rel="stylesheet" href="docs/page.css"></head>
-  <body>
-    <main>
-      <p>Swagger UI is not installed. Run <code>npm install swagger-ui-dist</code> and restart the server.</p>
-      <p>The OpenAPI document is at <a href="openapi.json">/openapi.json</a>.</p>
-    </main>
-  </body>
-</html>
+/** Instead of the page, if Swagger UI is not installed. */
+const MISSING = `Swagger UI is not installed. Run npm install swagger-ui-dist and restart the server.
+The OpenAPI document is at /openapi.json.
 `;

@@ -127,8 +127,8 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
     throw new Error("Cannot find module");
   };
   const { send } = await createHandlerFixture({ documents: docsPage({ resolve }) });
-  const { status, text } = await send("GET", "/docs");
-  expect(status).toBe(200);
+  const { status, headers, text } = await send("GET", "/docs");
+  expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
   expect(text).toContain("npm install swagger-ui-dist");
   expect((await send("GET", "/docs/swagger-ui-bundle.js")).status).toBe(404);
 });

@@ -95,7 +95,7 @@ describe("a webhook", () => {
 
   test("does not follow a redirect", async () => {
     status = 307;
-    await expect(webhook({ url, secret: FIRST })(CHANGE)).rejects.toThrow("redirects");
+    await expect(webhook({ url, secret: FIRST })(CHANGE)).rejects.toThrow("answered 307.");
     expect(received.map(({ url }) => url)).toEqual(["/hook"]);
   });
 
@@ -133,7 +133,7 @@ test.each([
   ["secret", { url: "https://example.com", secret: [] }],
   ["secret", { url: "https://example.com", secret: "whsec_short" }],
   ["secret", { url: "https://example.com", secret: secretOf("a", 23) }],
-  ["secret", { url: "https://example.com", secret: secretOf("a", 65) }],
+  ["secret", { url: "https://example.com", secret: secretOf("a", 25).replace("=", "") }],
   ["secret", { url: "https://example.com", secret: [FIRST, "plain"] }],
 ])("an invalid %s is an error that does not contain it", (path, options) => {
   const create = () => webhook(options);

@@ -36,16 +36,12 @@ export class RateLimitedError extends StoreOrdersError {
   override readonly name = "RateLimitedError";
   readonly code = "rate_limited";
   readonly retryable = true;
-  /** The earliest instant at which the call can succeed. */
+  /** The earliest instant at which the call can succeed; a day ahead at most, even if the service asks for more. */
   readonly retryAt: Instant;
-  /** True if the service asked for a longer wait than a day, which is the longest that the client waits. */
-  readonly limitedToOneDay: boolean;
 
-  constructor(retryAt: Instant, limitedToOneDay: boolean, options?: ErrorOptions) {
-    const limited = limitedToOneDay ? " It asked for a longer wait, but the client waits at most a day." : "";
-    super(`The service accepts no requests before ${new Date(retryAt).toISOString()}.${limited}`, options);
+  constructor(retryAt: Instant, options?: ErrorOptions) {
+    super(`The service accepts no requests before ${new Date(retryAt).toISOString()}.`, options);
     this.retryAt = retryAt;
-    this.limitedToOneDay = limitedToOneDay;
   }
 }
 

@@ -1,39 +1,44 @@
 import { abortable } from "../core/concurrency.ts";
-import type { Failure } from "../core/errors.ts";
 import { parseHttpDate, parseRetryAfter, parseWholeNumber } from "../core/retry-after.ts";
 import type { Clock, Instant } from "../core/time.ts";
+import { isTransient } from "./client-errors.ts";
 import type { Sleep } from "./time-limit.ts";
 
-/** The facts about the rate limit in a response. Empty if there was no response. */
-export interface QueueFeedback extends Pick<RateLimitHeaders, "window"> {
-  /** The time for which no request is sent. At most one day. */
+/** What a response says about the rate limit. Empty if there was no response. */
+export interface QueueFeedback {
+  readonly window?: RateLimitWindow | undefined;
+  /** The time for which no request is sent. Of any length, even `Infinity`, but a day is the longest that counts. */
   readonly pauseMs?: number;
+}
+
+interface RateLimitWindow {
+  readonly remainingRequests: number;
+  /** The instant at which the window ends by the service's clock, in Unix seconds. It identifies the window. */
+  readonly resetSeconds: number;
+  readonly resetsInMs: number;
 }
 
 /** The queue of all requests of one key, first in, first out, which keeps the key within its limits. */
 export interface RequestQueue {
   /**
-   * Resolves when the request may be sent, or at once with `ok: false` if it would wait longer than `maxWaitMs` or beyond
-   * the deadline. `limitedToOneDay`: the service asked for a longer pause than `MAX_PAUSE_MS`.
+   * Resolves when the request may be sent, or at once with `retryAt` if it would wait longer than `maxWaitMs` or beyond
+   * the deadline.
    */
   acquire(options: {
     readonly signal: AbortSignal;
     /** As a time of `elapsedMs`. */
     readonly deadline: number;
     readonly maxWaitMs: number;
-  }): Promise<
-    { readonly ok: true } | (Failure<"wait_too_long"> & { retryAt: Instant; limitedToOneDay: boolean })
-  >;
-  /** Must be called exactly once for each turn with `ok: true`: when the headers arrive, or when the request fails. */
+  }): Promise<{ readonly retryAt: Instant } | undefined>;
+  /** Must be called exactly once for each turn: when the headers arrive, or when the request fails. */
   release(feedback: QueueFeedback): void;
 }
 
 const MAX_IN_FLIGHT = 8;
 /** The current minute and day, and the next ones, since late responses report earlier windows. */
 const MAX_WINDOWS = 4;
-const LONGEST_WINDOW_MS = 24 * 60 * 60 * 1000;
-/** No service needs a longer pause. */
-const MAX_PAUSE_MS = LONGEST_WINDOW_MS;
+/** The longest window, and the longest pause that a service needs. */
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Creates a queue. While the limits are unknown, one request is sent at a time. After that, at most a tenth of the
@@ -46,14 +51,14 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
   /** The end of the longest wait. Fake timers may have ended it without a change of the time. */
   let sleptUntil = Number.NEGATIVE_INFINITY;
   const time = () => Math.max(elapsedMs(), sleptUntil);
-  let pause = { until: Number.NEGATIVE_INFINITY, limited: false };
+  let pausedUntil = Number.NEGATIVE_INFINITY;
   let inFlight = 0;
   let lastTurn = Promise.resolve();
   let changed = Promise.withResolvers<void>();
 
   /** Returns when the next request may be sent, or `Infinity` if a response must arrive first. */
   function opensAt(now: number): number {
-    let opens = Math.max(pause.until, now);
+    let opens = Math.max(pausedUntil, now);
     let lowest = Infinity;
     for (const [resetSeconds, { remainingRequests, endsAt }] of windows) {
       if (endsAt <= now) windows.delete(resetSeconds);
@@ -78,19 +83,13 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
           const opens = opensAt(now);
           if (opens <= now) {
             inFlight++;
-            return { ok: true };
+            return undefined;
           }
           if (opens === Infinity) {
             await abortable(changed.promise, signal);
             continue;
           }
-          if (opens > deadline || opens - now > maxWaitMs)
-            return {
-              ok: false,
-              code: "wait_too_long",
-              retryAt: clock() + opens - now,
-              limitedToOneDay: opens === pause.until && pause.limited,
-            };
+          if (opens > deadline || opens - now > maxWaitMs) return { retryAt: clock() + opens - now };
           await sleep(opens - now, signal);
           if (!signal.aborted) sleptUntil = Math.max(sleptUntil, opens);
         }
@@ -105,8 +104,7 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
       changed.resolve();
       changed = Promise.withResolvers();
       const now = time();
-      const until = now + Math.min(pauseMs, MAX_PAUSE_MS);
-      if (until > pause.until) pause = { until, limited: pauseMs > MAX_PAUSE_MS };
+      pausedUntil = Math.max(pausedUntil, now + Math.min(pauseMs, DAY_MS));
       if (window === undefined) {
         // The service may have counted the request although it did not respond.
         for (const [resetSeconds, { remainingRequests, endsAt }] of windows)
@@ -125,35 +123,26 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
   };
 }
 
-/** The rate-limit headers of a response. The property of a missing or invalid header is missing. */
-interface RateLimitHeaders {
-  readonly window?: RateLimitWindow;
-  /** The wait before the next request. It can be any length, even `Infinity`. */
-  readonly retryAfterMs?: number;
-}
-
-interface RateLimitWindow {
-  readonly remainingRequests: number;
-  /** The instant at which the window ends by the service's clock, in Unix seconds. It identifies the window. */
-  readonly resetSeconds: number;
-  readonly resetsInMs: number;
-}
-
 /** The minute allows for clocks that differ slightly. */
-const MAX_RESET_MS = LONGEST_WINDOW_MS + 60_000;
+const MAX_RESET_MS = DAY_MS + 60_000;
+
+/** The shortest pause after a 429 without `Retry-After`. */
+const MIN_PAUSE_MS = 1_000;
 
 /**
- * Parses `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are
- * compared with the response's own `Date`, so a skewed client clock does not matter.
+ * Reads `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are compared
+ * with the response's own `Date`, so a skewed client clock does not matter.
  */
-export function readRateLimitHeaders(headers: Headers, now: Instant): RateLimitHeaders {
-  const serverNow = parseHttpDate(headers.get("date"), now) ?? now;
-  const window = readWindow(headers, serverNow) ?? readWindow(headers, now);
-  const retryAfterMs = parseRetryAfter(headers.get("retry-after"), serverNow);
-  return {
-    ...(window === undefined ? {} : { window }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
+export function readFeedback({ status, headers }: Response, now: Instant, jitterMs: number): QueueFeedback {
+  const serverNow = parseHttpDate(headers.get("date")) ?? now;
+  const found = readWindow(headers, serverNow) ?? readWindow(headers, now);
+  // Without a known account, as in a 401 or a 503, the headers do not describe the quota of the key.
+  const window = status === 401 || status === 503 ? undefined : found;
+  if (!isTransient(status)) return { window };
+  const resetsInMs = found?.remainingRequests === 0 ? found.resetsInMs : 0;
+  const defaultMs = status === 429 ? Math.max(resetsInMs, MIN_PAUSE_MS) : undefined;
+  const waitMs = parseRetryAfter(headers.get("retry-after"), serverNow) ?? defaultMs;
+  return { window, pauseMs: waitMs === undefined ? 0 : waitMs + jitterMs };
 }
 
 /** Returns `undefined` if a header is missing, or if no current window can end at this reset time. */

@@ -1,8 +1,8 @@
 import { abortable } from "../core/concurrency.ts";
 import { backoffMs } from "../core/time.ts";
 import type { ClientOptions } from "./client.ts";
-import { ApiError, isTransient, NetworkError, RateLimitedError } from "./client-errors.ts";
-import { type QueueFeedback, type RequestQueue, readRateLimitHeaders } from "./request-queue.ts";
+import { ApiError, NetworkError, RateLimitedError } from "./client-errors.ts";
+import { type QueueFeedback, type RequestQueue, readFeedback } from "./request-queue.ts";
 import { readError } from "./response.ts";
 import { startTimeLimit } from "./time-limit.ts";
 
@@ -38,9 +38,6 @@ const HIDDEN =
   "The service answers, but the browser keeps its responses from this page (CORS). Start the service with --cors-origin and " +
   "the origin of the page, or look for a proxy that answers instead of the service.";
 
-/** The shortest pause after a 429 without `Retry-After`. */
-const MIN_PAUSE_MS = 1_000;
-
 /** The longest wait before the second attempt, and before any; see `backoffMs`. */
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
@@ -51,18 +48,6 @@ export function createSender(options: SenderOptions): Sender {
 
   /** True once the browser has shown a response to the page, so that the origin of the page is allowed. */
   let isOriginAllowed = false;
-
-  function toQueueFeedback(response: Response, jitterMs: number): QueueFeedback {
-    const { window, retryAfterMs } = readRateLimitHeaders(response.headers, clock());
-    // Without a known account, as in a 401 or a 503, the headers do not describe the quota of the key.
-    const isOfKey = response.status !== 401 && response.status !== 503;
-    const feedback = window === undefined || !isOfKey ? {} : { window };
-    if (!isTransient(response.status)) return feedback;
-    if (retryAfterMs !== undefined) return { ...feedback, pauseMs: retryAfterMs + jitterMs };
-    if (response.status !== 429) return feedback;
-    const resetsInMs = window?.remainingRequests === 0 ? window.resetsInMs : 0;
-    return { ...feedback, pauseMs: Math.max(resetsInMs, MIN_PAUSE_MS) + jitterMs };
-  }
 
   async function attempt<T>(
     { method, url, signal, isSuccess, read }: ApiRequest<T>,
@@ -79,7 +64,7 @@ export function createSender(options: SenderOptions): Sender {
           throw isNetworkFailure(error) ? error : new PassedOn(error);
         });
         isOriginAllowed = true;
-        feedback = toQueueFeedback(response, jitterMs);
+        feedback = readFeedback(response, clock(), jitterMs);
       } finally {
         queue.release(feedback);
       }
@@ -118,8 +103,8 @@ export function createSender(options: SenderOptions): Sender {
     let ambiguous = false;
     let wasHidden = false;
     for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
-      const turn = await queue.acquire({ signal, deadline, maxWaitMs });
-      if (!turn.ok) throw new RateLimitedError(turn.retryAt, turn.limitedToOneDay, { cause });
+      const tooLong = await queue.acquire({ signal, deadline, maxWaitMs });
+      if (tooLong !== undefined) throw new RateLimitedError(tooLong.retryAt, { cause });
       const jitterMs = backoffMs(attemptNumber - 1, MIN_DELAY_MS, MAX_DELAY_MS, random);
       try {
         const result = await attempt(request, jitterMs);

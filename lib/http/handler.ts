@@ -178,12 +178,11 @@ const NO_CONTEXT: RequestContext = {};
 /** The fields of a context that have the right type. */
 function readContext(given: unknown): RequestContext {
   if (typeof given !== "object" || given === null) return NO_CONTEXT;
-  const { address, target, host, origin, requestId, requestError } = given as RequestContext;
+  const { address, target, host, requestId, requestError } = given as RequestContext;
   return {
     address: readString(address),
     target: readString(target),
     host: readString(host),
-    origin: readString(origin),
     // It must fit into a header and a line of a log.
     requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,
     requestError: Object.hasOwn(ERRORS, readString(requestError) ?? "") ? requestError : undefined,

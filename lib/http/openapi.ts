@@ -12,7 +12,6 @@ import {
   type OwnError,
   SHARED_ERRORS,
 } from "./operations.ts";
-import type { Reply, RequestHead } from "./response.ts";
 
 /** A base URL of the service, for the OpenAPI document. */
 export interface Server {
@@ -194,46 +193,14 @@ function headersOf(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The number of addresses for which a compressed document is kept. For any further one, it is assembled, uncompressed. */
-const MAX_ADDRESSES = 20;
-
-/**
- * Serves the OpenAPI document. Its first server is the one that was asked: `publicUrl`, otherwise a relative URL. Each is
- * created when it is first requested.
- */
+/** Serves the OpenAPI document. Its first server is the one that was asked, by a relative URL. */
 export function createServedDocument(
   described: Omit<NonNullable<Parameters<typeof openApiDocument>[0]>, "servers">,
   configured: readonly Server[],
-): (request: RequestHead, publicUrl: string | undefined) => Promise<Reply> {
-  const create = (own: Server) => {
-    const others = configured.filter(({ url }) => url !== own.url);
-    const known = configured.find(({ url }) => url === own.url);
-    return JSON.stringify(openApiDocument({ ...described, servers: [known ?? own, ...others] }));
-  };
-  let template: string | undefined;
-  const byAddress = new Map<string, ReturnType<typeof cachedDocument>>();
-
-  return async (request, publicUrl) => {
-    const url = publicUrl === undefined ? THIS_SERVER.url : `${publicUrl}${API_VERSION_PATH}`;
-    let document = byAddress.get(url);
-    if (document === undefined) {
-      // Anyone can send any host, so a new address must cost little.
-      const isKept = publicUrl === undefined || configured.some((server) => server.url === url);
-      if (byAddress.size >= MAX_ADDRESSES && !isKept) {
-        template ??= create({ ...THIS_SERVER, url: `${ANY_ADDRESS}${API_VERSION_PATH}` });
-        return {
-          status: 200,
-          body: template.replaceAll(ANY_ADDRESS, () => JSON.stringify(publicUrl).slice(1, -1)),
-        };
-      }
-      document = cachedDocument(create({ ...THIS_SERVER, url }));
-      byAddress.set(url, document);
-    }
-    return document(request);
-  };
+): ReturnType<typeof cachedDocument> {
+  const servers = [THIS_SERVER, ...configured];
+  return cachedDocument(JSON.stringify(openApiDocument({ ...described, servers })));
 }
-
-const ANY_ADDRESS = "https://any-address.invalid";
 
 /** Errors that are returned before an operation is found: all that no operation lists. */
 const OPERATION_ERRORS: readonly string[] = [...SHARED_ERRORS, ...OPERATIONS.flatMap(({ errors }) => errors)];

@@ -92,11 +92,6 @@ export interface RequestContext {
   readonly target?: string | undefined;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string | undefined;
-  /**
-   * The address at which callers reach the handler, without a trailing slash: scheme, host, and the path that the
-   * platform removes. Pass it only if the platform guarantees it. @default a URL relative to the document
-   */
-  readonly origin?: string | undefined;
   /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
   readonly requestId?: string | undefined;
   /** The error to respond with, if the server received an invalid request. */

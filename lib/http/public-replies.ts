@@ -31,7 +31,7 @@ interface ParsedRequest {
  * documents. The function returns `undefined` for a request to the API.
  */
 export function createPublicReplies(
-  { store, hosts, plans, keys, openapi, documents, servers = [], basePath = "" }: HandlerOptions,
+  { store, hosts, plans, keys, openapi, documents, servers = [] }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
 ): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
@@ -48,7 +48,7 @@ export function createPublicReplies(
   };
 
   function reply(
-    { request, context, path }: ParsedRequest,
+    { request, path }: ParsedRequest,
     isRead: boolean,
     isHealthCheck: boolean,
     route: HostRoute | undefined,
@@ -61,19 +61,16 @@ export function createPublicReplies(
     const preflight = cors?.preflight(request);
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
-    if (path === OPENAPI_PATH) {
-      const publicUrl = context.origin && `${context.origin}${basePath}`;
-      return describeApi(request, publicUrl);
-    }
+    if (path === OPENAPI_PATH) return describeApi(request);
     const document = documents?.(path, request);
     return document === undefined ? undefined : readDocument(document);
   }
 
   /** The OpenAPI document. It is a seventh of the code, and most processes are never asked for it. */
-  async function describeApi(request: RequestHead, publicUrl: string | undefined): Promise<RequestResult> {
+  async function describeApi(request: RequestHead): Promise<RequestResult> {
     const { createServedDocument } = await import("./openapi.ts");
     openApi ??= createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers }, servers);
-    return { reply: await openApi(request, publicUrl) };
+    return { reply: await openApi(request) };
   }
 }
 

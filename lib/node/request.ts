@@ -85,32 +85,16 @@ export function countProxies(trustProxy: boolean | number): number {
  * first of them has added. A client can forge those before it. A longer entry than an address can be is ignored.
  */
 export function callerAddress(req: NodeRequest, proxies: number): { readonly address?: string } {
-  const forwarded = proxies > 0 ? entriesOf(req.headers["x-forwarded-for"]).at(-proxies) : "";
+  const entries = `${req.headers["x-forwarded-for"] ?? ""}`.split(",");
+  const forwarded = proxies > 0 ? entries.at(-proxies)?.trim() : "";
   if (!forwarded) return req.socket.remoteAddress === undefined ? {} : { address: req.socket.remoteAddress };
   if (forwarded.length > MAX_ADDRESS_CHARS) return {};
   // A copy: a part of a string keeps the whole header in memory, for as long as the caller is tracked.
   return { address: Buffer.from(forwarded, "latin1").toString("latin1") };
 }
 
-function entriesOf(header: string | readonly string[] = ""): readonly string[] {
-  return `${header}`.split(",").map((entry) => entry.trim());
-}
-
 /** The longest address: IPv6 with IPv4 at its end, in brackets, with the name of an interface and a port. */
 const MAX_ADDRESS_CHARS = 80;
-
-/** Scheme and host of a request. `undefined` behind a proxy that is not trusted, as the scheme is unknown. */
-export function originOf({ headers }: IncomingMessage, proxies: number): string | undefined {
-  if (!headers.host) return undefined;
-  if (proxies === 0)
-    return FORWARDED_BY.some((name) => name in headers) ? undefined : `http://${headers.host}`;
-  // Most proxies replace this header instead of adding to it.
-  const schemes = entriesOf(headers["x-forwarded-proto"]);
-  const scheme = schemes.at(-proxies) ?? schemes[0];
-  return scheme === "http" || scheme === "https" ? `${scheme}://${headers.host}` : undefined;
-}
-
-const FORWARDED_BY = ["forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 /** The end of a body: complete, aborted by the client, or invalid. */
 export type BodyResult = "complete" | "aborted" | { readonly error: ErrorCode };

@@ -14,7 +14,6 @@ import { assertOptionNames, invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
-import { OPENAPI_PATH } from "../http/path.ts";
 import { Connection, type HeldInput } from "./connection.ts";
 import { assertHandler, callHandler, type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
@@ -24,7 +23,6 @@ import {
   countProxies,
   hasBody,
   isBodyForHandler,
-  originOf,
   parserErrorCode,
   validateRequest,
 } from "./request.ts";
@@ -103,9 +101,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     connection.begin(req, res);
     const head = new NodeRequestHead(req);
     const { target } = head;
-    // Only the OpenAPI document names the address.
-    const origin = target.includes(OPENAPI_PATH) ? originOf(req, proxies) : undefined;
-    const context = { ...callerAddress(req, proxies), target, origin };
+    const context = { ...callerAddress(req, proxies), target };
     const reject = async (requestError: ErrorCode) => {
       connection.stop();
       const response = await callHandler(handler, head, { ...context, requestError });

@@ -141,17 +141,3 @@ test("a document above 256 KiB is sent compressed, also without Accept-Encoding,
   const text = await response.text();
   expect(codeOf({ status: response.status, headers: response.headers, text })).toBe("not_acceptable");
 });
-
-test("the document is kept compressed for 20 addresses and those that are configured, and sent plain for any other", async () => {
-  const servers = ["orders", "sandbox"].map((name) => ({ url: `https://${name}.example.com/v1` }));
-  const { send } = await createHandlerFixture({ servers });
-  const codingAt = async (origin: string) =>
-    (await send("GET", "/openapi.json", { "accept-encoding": "gzip" }, { origin })).headers.get(
-      "content-encoding",
-    );
-  const codings: (string | null)[] = [];
-  for (let host = 0; host < 22; host++) codings.push(await codingAt(`https://h${host}.example.com`));
-  expect(codings).toEqual([...Array(20).fill("gzip"), null, null]);
-  expect(await codingAt("https://h19.example.com")).toBe("gzip");
-  expect(await codingAt("https://orders.example.com")).toBe("gzip");
-});

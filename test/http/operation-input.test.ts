@@ -333,9 +333,8 @@ test("an operation returns errors of its own, in its own version, beside one wit
   expect(await send("GET", "/v3/store/orders?open=yes")).toMatchObject({ status: 200, text: '"pending"' });
   expect((await send("GET", "/v1/store/orders")).text).toMatch(/^\[/);
   expect(codeOf(await send("GET", "/v2/store/orders"))).toBe("route_not_found");
-  const { origin } = new URL("https://orders.example.com");
-  const absolute = JSON.parse((await send("GET", "/openapi.json", {}, { origin })).text);
-  expect(absolute.paths["/v3/store/orders"].servers[0].url).toBe(origin);
+  const document = JSON.parse((await send("GET", "/openapi.json")).text);
+  expect(document.paths["/v3/store/orders"].servers[0].url).toBe(".");
 });
 
 /** A schema whose description fails. */

@@ -20,7 +20,7 @@ const FOREIGN: readonly (readonly [string, unknown])[] = [
   ["the parameters of Next.js", { params: Promise.resolve({ path: ["store"] }) }],
   [
     "a context with no field of the right type",
-    { address: 1, target: 2, host: 3, origin: 4, requestId: 5, requestError: 6 },
+    { address: 1, target: 2, host: 3, requestId: 4, requestError: 5 },
   ],
   ["an unknown error code", { requestError: "toString" }],
   ["a request identifier that no header can have", { requestId: "a\r\nset-cookie: b" }],

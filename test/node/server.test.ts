@@ -101,19 +101,6 @@ test.each([-1, 1.5, Number.NaN, "2", null])("trustProxy: %j stops the start", as
   );
 });
 
-test.each([
-  [1, "https", "https"],
-  [1, "http, https", "https"],
-  [2, "https", "https"],
-  [2, "https, http", "https"],
-])("behind %i proxies, X-Forwarded-Proto: %s is %s in the OpenAPI document", async (...given) => {
-  const [trustProxy, proto, scheme] = given;
-  const { url } = await serve({ trustProxy });
-  const response = await fetch(`${url}/openapi.json`, { headers: { "x-forwarded-proto": proto } });
-  const { servers } = (await response.json()) as { servers: { url: string }[] };
-  expect(servers[0]?.url).toBe(`${url.replace("http", scheme)}/v1`);
-});
-
 /** A server that is cancelling an order, which ends with `release()`, and the response. */
 async function serveHeld() {
   const store = createMemoryStore();

@@ -231,13 +231,10 @@ describe.each([
 describe("on every host", () => {
   test("the OpenAPI document describes this deployment", async () => {
     const primary = { url: `${API}/v1`, description: "production" };
-    const platform = { url: `${ON_PLATFORM}/v1`, description: "This server" };
-    for (const [at, expected] of [
-      [API, [primary]],
-      [ON_PLATFORM, [platform, primary]],
-    ] as const) {
+    for (const at of [API, ON_PLATFORM]) {
       const { body } = await send("GET", "/openapi.json", { at });
-      expect(JSON.parse(`${body}`).servers).toEqual(expected);
+      const { servers } = JSON.parse(`${body}`);
+      expect(servers).toEqual([{ url: "./v1", description: "This server" }, primary]);
     }
   });
 

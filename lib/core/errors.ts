@@ -139,16 +139,19 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** Throws `InvalidInputError` if an option has none of the names: a mistyped one would have no effect without a word. */
-export function assertOptionNames(options: object, names: readonly string[]): void {
+/**
+ * Throws `InvalidInputError` if an option has none of the names: a mistyped one would have no effect without a word. `within`
+ * is the path of the options, such as `openapi.`.
+ */
+export function assertOptionNames(options: unknown, names: readonly string[], within = ""): void {
   const unknown = Object.keys(Object(options)).filter((name) => !names.includes(name));
   if (unknown.length > 0)
     throw new InvalidInputError(
-      unknown.map((path) => ({ path, message: explainUnknownOption(path, names) })),
+      unknown.map((name) => ({ path: within + name, message: explainUnknownOption(name, names) })),
     );
 }
 
-export function explainUnknownOption(name: string, known: readonly string[]): string {
+function explainUnknownOption(name: string, known: readonly string[]): string {
   const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
   const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
   return `There is no option of this name. ${fix}`;

@@ -55,13 +55,15 @@ const CHALLENGES = {
  * `InvalidInputError` if the plans or the ban policy is invalid.
  */
 export function createAccessControl(
-  { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true, keys = {}, enforce = true }: AccessOptions,
+  { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true, keys = {}, enforce }: AccessOptions,
   accountStore: AccountStore,
   clock: Clock,
 ) {
   if (plans !== undefined) validatePlans(plans);
   validateBanPolicy(banPolicy);
-  const policy: AdmissionPolicy = { ...banPolicy, ...(enforce ? {} : { maxRejections: Infinity }), plans };
+  // Whatever else a caller without types passes, limits are enforced.
+  const isEnforced = enforce !== false;
+  const policy: AdmissionPolicy = { ...banPolicy, ...(isEnforced ? {} : { maxRejections: Infinity }), plans };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
   const accounts = cache ?? accountStore;
@@ -97,7 +99,7 @@ export function createAccessControl(
       };
       // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
       const mayLookUp = () =>
-        !enforce || cache === undefined || !anonymous.isExhausted(address, at) || takeLookup();
+        !isEnforced || cache === undefined || !anonymous.isExhausted(address, at) || takeLookup();
       const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
       if (key === undefined) return deny("invalid_api_key", address, at);
 
@@ -113,7 +115,7 @@ export function createAccessControl(
         return deny("invalid_api_key", address, at);
       }
       const { code, caller, quota, retryAfterSeconds, startsBan } = admission;
-      if (!enforce) return { ok: true, caller, quota, wouldReject: code };
+      if (!isEnforced) return { ok: true, caller, quota, wouldReject: code };
       const reply = { error: code, headers: retryAfter(retryAfterSeconds) };
       const limitedUntil = code === "api_key_banned" ? at + retryAfterSeconds * 1000 : quota.resetsAt;
       return { ok: false, quota, caller, reply, limitedUntil, startsBan };

@@ -1,9 +1,9 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { Caller, Rejection } from "../accounts/admission.ts";
-import { InvalidInputError } from "../core/errors.ts";
+import { assertOptionNames, invalidInput } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
-import { findKeySourceIssues, findTypeIssues, OPTION_TYPES } from "./options.ts";
+import { validateKeySource } from "./options.ts";
 import {
   createResponse,
   failureReply,
@@ -51,7 +51,10 @@ export type Gate = (
  * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
  */
 export function createGate(options: GateOptions): Gate {
-  validate(Object(options));
+  assertOptionNames(options, OPTION_NAMES);
+  if (typeof Object(Object(options).store).accounts?.admit !== "function")
+    throw invalidInput("store", "Pass a store, such as createGate({ store: createMemoryStore() }).");
+  validateKeySource(options.keys);
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
 
@@ -78,23 +81,7 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-const { store, clock, banPolicy, plans, cacheRejections, keys, enforce } = OPTION_TYPES;
-const GATE_OPTION_TYPES = { store, clock, banPolicy, plans, cacheRejections, keys, enforce } satisfies Record<
-  keyof GateOptions,
-  string
->;
-
-/** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
-function validate(options: GateOptions): void {
-  const issues = findTypeIssues(options, GATE_OPTION_TYPES);
-  if (typeof Object(options.store).accounts?.admit !== "function")
-    issues.push({
-      path: "store",
-      message: "Pass a store, such as createGate({ store: createMemoryStore() }).",
-    });
-  issues.push(...findKeySourceIssues(options.keys));
-  if (issues.length > 0) throw new InvalidInputError(issues);
-}
+const OPTION_NAMES = ["store", "clock", "banPolicy", "plans", "cacheRejections", "keys", "enforce"];
 
 function readable(headers: GatedRequest["headers"]): RequestHead["headers"] {
   if (typeof headers.get === "function") return headers as RequestHead["headers"];

@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
 import type { FindAccount } from "../accounts/imported-keys.ts";
-import { explainUnknownOption, InvalidInputError, type Issue } from "../core/errors.ts";
+import { assertOptionNames, InvalidInputError, invalidInput } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
 import type { HostRouter } from "../domains/routing.ts";
@@ -105,82 +105,33 @@ export interface Handler {
   respond?(request: RequestHead, context?: RequestContext): Promise<PlainResponse>;
 }
 
-/** The type of each option, as `typeof` reports it. */
-export const OPTION_TYPES = {
-  store: "object",
-  clock: "function",
-  banPolicy: "object",
-  plans: "object",
-  cacheRejections: "boolean",
-  keys: "object",
-  enforce: "boolean",
-  pets: "function",
-  operations: "array",
-  servers: "array",
-  openapi: "object",
-  docsUrl: "string",
-  basePath: "string",
-  corsOrigins: "array",
-  hosts: "function",
-  documents: "function",
-  onTransition: "function",
-  onHookError: "function",
-  onRequest: "function",
-} as const satisfies Record<keyof HandlerOptions, string>;
-
-/** Throws `InvalidInputError` with every option that is unknown or has another type: callers can be untyped. */
-export function validateOptions(options: object): void {
-  const given: Readonly<Record<string, unknown>> = Object(options);
-  const issues = findTypeIssues(given, OPTION_TYPES);
-  if (!isStore(given["store"])) issues.unshift({ path: "store", message: STORE_RULE });
-  for (const [index, server] of (Array.isArray(given["servers"]) ? given["servers"] : []).entries())
-    if (typeof Object(server).url !== "string")
-      issues.push({ path: `servers[${index}].url`, message: "Give its URL, which ends with /v1." });
-  issues.push(...findKeySourceIssues(given["keys"]));
-  const info = given["openapi"];
-  issues.push(...findTypeIssues(info, INFO_FIELDS, "openapi."));
-  issues.push(...findTypeIssues(Object(info).contact, CONTACT_FIELDS, "openapi.contact."));
-  if (issues.length > 0) throw new InvalidInputError(issues);
-}
-
-/** Finds options of unknown names or of another type than `types` says. A store is looked at by its methods. */
-export function findTypeIssues(
-  given: unknown,
-  types: Readonly<Record<string, string>>,
-  within = "",
-): Issue[] {
-  return Object.entries<unknown>(typeOf(given) === "object" ? Object(given) : {}).flatMap(
-    ([name, value]): Issue[] => {
-      const type = Object.hasOwn(types, name) ? types[name] : undefined;
-      const path = within + name;
-      if (type === undefined) return [{ path, message: explainUnknownOption(name, Object.keys(types)) }];
-      const isRight = name === "store" || value === undefined || typeOf(value) === type;
-      return isRight ? [] : [{ path, message: `Give a value of the type ${type}.` }];
-    },
+const OPTION_NAMES =
+  "store clock banPolicy plans cacheRejections keys enforce pets operations servers openapi docsUrl basePath corsOrigins hosts documents onTransition onHookError onRequest".split(
+    " ",
   );
+
+/** Throws `InvalidInputError` for what is not a store, and for an option of an unknown name. */
+export function validateOptions(options: HandlerOptions): void {
+  const { store, keys, openapi }: HandlerOptions = Object(options);
+  if (!isStore(store)) throw invalidInput("store", STORE_RULE);
+  assertOptionNames(options, OPTION_NAMES);
+  validateKeySource(keys);
+  assertOptionNames(openapi, ["title", "description", "contact"], "openapi.");
+  assertOptionNames(openapi?.contact, ["name", "url", "email"], "openapi.contact.");
 }
 
-const INFO_FIELDS = { title: "string", description: "string", contact: "object" };
-const CONTACT_FIELDS = { name: "string", url: "string", email: "string" };
-
-export function findKeySourceIssues(keys: unknown): Issue[] {
-  const issues = findTypeIssues(keys, { headers: "array", accountOf: "function" }, "keys.");
-  const { headers } = Object(keys);
-  for (const [index, name] of (Array.isArray(headers) ? headers : []).entries()) {
+export function validateKeySource(keys: KeySource | undefined): void {
+  assertOptionNames(keys, ["headers", "accountOf"], "keys.");
+  const issues = (keys?.headers ?? []).flatMap((name, index) => {
     const message = findKeyHeaderProblem(name);
-    if (message !== undefined) issues.push({ path: `keys.headers[${index}]`, message });
-  }
-  return issues;
+    return message === undefined ? [] : [{ path: `keys.headers[${index}]`, message }];
+  });
+  if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
 export function findKeyHeaderProblem(name: unknown): string | undefined {
   const isName = typeof name === "string" && /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
   return isName ? undefined : "Give a header name in lower case.";
-}
-
-/** Like `typeof`, but tells arrays and null apart. */
-export function typeOf(value: unknown): string {
-  return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 
 /** True if a value has what the handler calls. A class whose methods a spread has lost has not. */

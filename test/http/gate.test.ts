@@ -97,7 +97,6 @@ test.each([
 
 test.each([
   [{ enforced: false }, "enforced: There is no option of this name. Did you mean 'enforce'?"],
-  [{ enforce: "no" }, "enforce: Give a value of the type boolean."],
   [{ corsOrigins: [] }, "corsOrigins: There is no option of this name."],
   [{ store: {} }, "store: Pass a store"],
 ])("the untyped option %j is an error at the start", (options, message) => {

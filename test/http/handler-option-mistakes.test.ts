@@ -28,13 +28,11 @@ test.each([
     },
     [],
   ],
-  [{ title: 7, version: "2.0.0" }, ["title", "version"]],
-  [{ contact: "a@a.example" }, ["contact"]],
-  [{ contact: { mail: "a@a.example", name: null } }, ["contact.mail", "contact.name"]],
+  [{ title: "A", version: "2.0.0" }, ["version"]],
+  [{ contact: { mail: "a@a.example", name: "A" } }, ["contact.mail"]],
   [{ contact: { title: "A" } }, ["contact.title"]],
 ])("the openapi option %j has the issues %j", (openapi, fields) => {
   expect(issuesOf({ openapi })).toEqual(fields.map((field) => `openapi.${field}`));
-  expect(issuesOf({ openapi: "Pet Shop" })).toEqual(["openapi"]);
 });
 
 const DAY_MS = 86_400_000;
@@ -50,7 +48,6 @@ test.each([
   [{ maxRejections: 1, durationMs: 90 * DAY_MS + 1 }, ["durationMs"]],
 ])("the ban policy %j has the issues %j", (banPolicy, fields) => {
   expect(issuesOf({ banPolicy })).toEqual(fields.map((field) => `banPolicy.${field}`));
-  expect(issuesOf({ banPolicy: null })).toContain("banPolicy");
 });
 
 test.each([
@@ -125,19 +122,22 @@ test.each([
   expect(problem).toBe(`${name}: There is no option of this name. Did you mean '${meant}'?`);
 });
 
-test("an option that resembles none is reported with all that there are, and one of another type with its type", () => {
-  const options = {
-    store: { orders, accounts, check },
-    port: 80,
-    hosts: {},
-    corsOrigins: "https://a.example",
-    clock: undefined,
-  };
-  expect(problemsOf(options)).toEqual([
+test("options that resemble none are reported with all that there are", () => {
+  expect(problemsOf({ store: { orders, accounts, check }, port: 80, tls: {} })).toEqual([
     expect.stringMatching(/^port: .* Use one of: store, clock, .*onRequest\.$/),
-    "hosts: Give a value of the type function.",
-    "corsOrigins: Give a value of the type array.",
+    expect.stringMatching(/^tls: /),
   ]);
+});
+
+test("every option is known", () => {
+  const { store: _, ...names }: Record<keyof HandlerOptions, undefined> = {
+    ...{ store: undefined, clock: undefined, banPolicy: undefined, plans: undefined },
+    ...{ cacheRejections: undefined, keys: undefined, enforce: undefined, pets: undefined },
+    ...{ operations: undefined, servers: undefined, openapi: undefined, docsUrl: undefined },
+    ...{ basePath: undefined, corsOrigins: undefined, hosts: undefined, documents: undefined },
+    ...{ onTransition: undefined, onHookError: undefined, onRequest: undefined },
+  };
+  expect(issuesOf(names)).toEqual([]);
 });
 
 test.each([
@@ -153,20 +153,10 @@ test.each([
   );
 });
 
-test("a server without a URL is reported with what to write", () => {
-  expect(problemsOf({ store: createMemoryStore(), servers: [{}] })).toEqual([
-    "servers[0].url: Give its URL, which ends with /v1.",
-  ]);
-});
-
 test.each([
   [{ plans: { free: null } }, ["plans.free.perMinute", "plans.free.perDay"]],
   [{ plans: { free: 60 } }, ["plans.free.perMinute", "plans.free.perDay"]],
   [{ corsOrigins: [null, 5, {}] }, ["corsOrigins[0]", "corsOrigins[1]", "corsOrigins[2]"]],
-  [
-    { servers: [null, { url: 5 }, "https://a.example"] },
-    ["servers[0].url", "servers[1].url", "servers[2].url"],
-  ],
   [
     { operations: [null] },
     ["handle", "method", "path", "success", "errors"].map((field) => `operations[0].${field}`),

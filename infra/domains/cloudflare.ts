@@ -5,7 +5,7 @@ import { getZones } from "@pulumi/cloudflare/getZones.js";
 import * as pulumi from "@pulumi/pulumi";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
-import { type DnsProvider, query, VALIDATION_DOMAIN, type Zone, type ZoneRecord } from "./dns-provider.ts";
+import { type DnsProvider, query, type Zone, type ZoneRecord } from "./dns-provider.ts";
 
 const ACCESS = {
   label: "Cloudflare",
@@ -39,13 +39,8 @@ export const cloudflare: DnsProvider = {
   async findZones(names, options) {
     return (await Promise.all(names.map((name) => zonesNamed(name, options)))).flat();
   },
-  async findRecords(zoneId, { names, hosts }, options) {
-    const queries = [
-      ...names.map((name) => recordsNamed(name, zoneId, options)),
-      ...hosts.map((host) => validationRecordsBelow(host, zoneId, options)),
-    ];
-    // One query may return what another one does.
-    return [...new Map((await Promise.all(queries)).flat().map((each) => [each.id, each])).values()];
+  async findRecords(zoneId, names, options) {
+    return (await Promise.all(names.map((name) => recordsNamed(name, zoneId, options)))).flat();
   },
   createRecord(logicalName, { zoneId, comment, adopt }, { name, value }, options) {
     // Cloudflare returns an internationalised name in Unicode, so that punycode would be a change after each refresh.
@@ -101,16 +96,15 @@ function toNormalForm(name: string): string {
   return domainToASCII(name) || name;
 }
 
-/** The records that pass a filter of Cloudflare's and, as the provider ignores filters that it does not know, one of ours. */
-async function findRecords(
-  subject: string,
-  args: Parameters<typeof getDnsRecords>[0],
-  matches: (record: ZoneRecord) => boolean,
+async function recordsNamed(
+  name: string,
+  zoneId: string,
   options: pulumi.InvokeOptions,
 ): Promise<readonly ZoneRecord[]> {
+  const args = { zoneId, name: { exact: domainToUnicode(name) } };
   const found = await query<readonly ZoneRecord[]>(
     ACCESS,
-    `the records ${subject}`,
+    `the records at ${name}`,
     async () => (await getDnsRecords(args, options)).results,
     [],
   );
@@ -119,18 +113,6 @@ async function findRecords(
     name: toNormalForm(name),
     content: toNormalForm(content),
   }));
-  return inNormalForm.filter(matches);
-}
-
-function recordsNamed(name: string, zoneId: string, options: pulumi.InvokeOptions) {
-  const args = { zoneId, name: { exact: domainToUnicode(name) } };
-  return findRecords(`at ${name}`, args, (record) => record.name === name, options);
-}
-
-function validationRecordsBelow(host: string, zoneId: string, options: pulumi.InvokeOptions) {
-  const name = { endswith: `.${domainToUnicode(host)}` };
-  const args = { zoneId, type: "CNAME", name, content: { endswith: VALIDATION_DOMAIN } };
-  const matches = (record: ZoneRecord) =>
-    record.name.endsWith(`.${host}`) && record.content.endsWith(VALIDATION_DOMAIN);
-  return findRecords(`below ${host}`, args, matches, options);
+  // The provider ignores filters that it does not know.
+  return inNormalForm.filter((record) => record.name === name);
 }

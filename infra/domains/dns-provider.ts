@@ -21,10 +21,10 @@ export interface DnsProvider {
   /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */
   describeConflict(record: ZoneRecord, zone: string, ownComment: string): string;
   findZones(names: readonly string[], options: pulumi.InvokeOptions): Promise<readonly Zone[]>;
-  /** The records at these names of a zone, and the validation records below these hosts that prevent another one. */
+  /** The records at these names of a zone. */
   findRecords(
     zoneId: string,
-    wanted: { readonly names: readonly string[]; readonly hosts: readonly string[] },
+    names: readonly string[],
     options: pulumi.InvokeOptions,
   ): Promise<readonly ZoneRecord[]>;
   createRecord(
@@ -76,9 +76,6 @@ export interface NewRecord {
   /** The zone that AWS has the value in. Missing for a validation record. */
   readonly targetZoneId?: pulumi.Input<string>;
 }
-
-/** The target of every ACM validation record. */
-export const VALIDATION_DOMAIN = ".acm-validations.aws";
 
 /**
  * Returns what a lookup at a DNS provider has found. Fails closed if it cannot be made. Mocks that return nothing have

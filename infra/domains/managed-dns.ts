@@ -5,7 +5,6 @@ import { route53 } from "./route53.ts";
 import {
   findOwnRecord,
   findRecordConflicts,
-  findRisks,
   namesToCheck,
   type StackMark,
   selectZone,
@@ -22,13 +21,13 @@ export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
   readonly hasOwnRecord: boolean;
 }
 
-/** The zones of the hosts, and the effect of their records on an update. */
+/** The zones of the hosts, and what their records prevent. */
 interface ZonesResult {
   /** By host: its zone. Hosts without a usable zone are missing. */
   readonly zones: ReadonlyMap<string, HostZone>;
   /** Everything that conflicts with the records to create, with the fix. */
   readonly problems: readonly string[];
-  /** Everything that the update may do unexpectedly. */
+  /** What to know of the zones, although records can be created. */
   readonly warnings: readonly string[];
 }
 
@@ -39,46 +38,37 @@ interface ZonesResult {
  */
 export async function findZones(
   inputs: readonly ZoneCheckInput[],
-  { provider, comment }: StackMark,
+  mark: StackMark,
   options: pulumi.InvokeOptions,
 ): Promise<ZonesResult> {
+  const { provider } = mark;
   const candidates = new Set(inputs.flatMap(({ host }) => zoneCandidates(host)));
   const found = await provider.findZones([...candidates], options);
   const selections = inputs.map((input) => ({ input, selected: selectZone(input.host, found, provider) }));
-  const zones = new Set(selections.flatMap(({ selected }) => (selected.ok ? [selected.zone] : [])));
-  const queries = [...zones].map(async (zone) => {
-    const hosts = selections.flatMap(({ input, selected }) =>
-      selected.ok && selected.zone === zone ? [input.host] : [],
-    );
-    const names = new Set(hosts.flatMap((host) => namesToCheck(host, zone.name)));
-    return [zone, await provider.findRecords(zone.id, { names: [...names], hosts }, options)] as const;
+  const usable = selections.flatMap(({ input: { host }, selected }) =>
+    selected.ok ? [{ zone: selected.zone, names: namesToCheck(host, selected.zone.name) }] : [],
+  );
+  const queries = [...Map.groupBy(usable, ({ zone }) => zone)].map(async ([zone, hosts]) => {
+    const names = new Set(hosts.flatMap(({ names }) => names));
+    return [zone, await provider.findRecords(zone.id, [...names], options)] as const;
   });
   const recordsByZone = new Map(await Promise.all(queries));
-  const checked = selections.map(({ input, selected }): CheckedHost => {
-    const { host } = input;
-    if (!selected.ok) return { host, problems: [selected.message], warnings: [] };
-    const { id, name, nameServers } = selected.zone;
-    const names = namesToCheck(host, name);
-    const records = (recordsByZone.get(selected.zone) ?? []).filter(
-      (each) => names.includes(each.name) || each.name.endsWith(`.${host}`),
-    );
-    const mark = { provider, comment };
-    return {
-      host,
-      zone: { id, name, nameServers, hasOwnRecord: findOwnRecord(host, records, mark) !== undefined },
-      problems: findRecordConflicts(input, name, records, mark),
-      warnings: [...selected.warnings, ...findRisks(input, records, mark)],
-    };
-  });
-  return {
-    zones: new Map(checked.flatMap(({ host, zone }) => (zone === undefined ? [] : [[host, zone] as const]))),
-    problems: checked.flatMap(({ problems }) => problems),
-    warnings: checked.flatMap(({ warnings }) => warnings),
-  };
-}
 
-/** The zone of one host, and the effect of its records. */
-interface CheckedHost extends Omit<ZonesResult, "zones"> {
-  readonly host: string;
-  readonly zone?: HostZone;
+  const zones = new Map<string, HostZone>();
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  for (const { input, selected } of selections) {
+    if (!selected.ok) {
+      problems.push(selected.message);
+      continue;
+    }
+    const { id, name, nameServers } = selected.zone;
+    const names = namesToCheck(input.host, name);
+    const records = (recordsByZone.get(selected.zone) ?? []).filter((each) => names.includes(each.name));
+    const hasOwnRecord = findOwnRecord(input.host, records, mark) !== undefined;
+    zones.set(input.host, { id, name, nameServers, hasOwnRecord });
+    problems.push(...findRecordConflicts(input, name, records, mark));
+    warnings.push(...selected.warnings);
+  }
+  return { zones, problems, warnings };
 }

@@ -50,7 +50,6 @@ export async function preflight(
     host,
     held: settings.hold.includes(host),
     adopt: settings.adopt[host],
-    validated: requesting.includes(host),
   }));
   const managed =
     provider &&

@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import type * as pulumi from "@pulumi/pulumi";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { type DnsProvider, query, VALIDATION_DOMAIN, type Zone } from "./dns-provider.ts";
+import { type DnsProvider, query, type Zone } from "./dns-provider.ts";
 
 const ACCESS = {
   label: "Route 53",
@@ -45,28 +45,22 @@ export const route53: DnsProvider = {
   async findZones(names, options) {
     return (await Promise.all(names.map((name) => zonesNamed(name, options)))).flat();
   },
-  async findRecords(zoneId, { names, hosts }, options) {
-    const oneOf = (all: readonly string[]) => `(${all.join("|").replaceAll(".", "\\.")})`;
+  async findRecords(zoneId, names, options) {
     // The provider reads the whole zone, and returns the names that match.
-    const nameRegex = `^(${oneOf(names)}|_[^.]+\\.${oneOf(hosts)})\\.$`;
+    const nameRegex = `^(${names.join("|").replaceAll(".", "\\.")})\\.$`;
     const found = await query(
       ACCESS,
-      `the records of ${hosts.join(", ")}`,
+      `the records of ${names.join(", ")}`,
       async () => (await aws.route53.getRecords({ zoneId, nameRegex }, options)).resourceRecordSets,
       [],
     );
-    const records = found.map(({ name, type, aliasTarget, resourceRecords, setIdentifier }) => {
+    return found.map(({ name, type, aliasTarget, resourceRecords, setIdentifier }) => {
       const values = aliasTarget?.dnsName ? [aliasTarget.dnsName] : resourceRecords.map(({ value }) => value);
       const plainName = withoutDot(name);
       const id = [zoneId, plainName, type, setIdentifier].filter(Boolean).join("_");
       const content = values.map(withoutDot).join(", ");
       return { id, name: plainName, type, content, ...(setIdentifier && { comment: setIdentifier }) };
     });
-    // Several validation records with different set identifiers can be beside each other.
-    return records.filter(
-      ({ name, content, comment }) =>
-        names.includes(name) || (content.endsWith(VALIDATION_DOMAIN) && comment === undefined),
-    );
   },
   createRecord(logicalName, { zoneId, comment, adopt }, { name, value, targetZoneId }, options) {
     const content =

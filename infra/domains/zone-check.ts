@@ -1,5 +1,5 @@
 import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
-import { type DnsProvider, VALIDATION_DOMAIN, type Zone, type ZoneRecord } from "./dns-provider.ts";
+import type { DnsProvider, Zone, ZoneRecord } from "./dns-provider.ts";
 
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
 type ZoneSelection =
@@ -52,8 +52,6 @@ export interface ZoneCheckInput {
   readonly held: boolean;
   /** The identifier of the record to import. @default none */
   readonly adopt?: string | undefined;
-  /** False if the host needs no validation record, because it has a certificate of its own. @default true */
-  readonly validated?: boolean;
 }
 
 /** By what a stack recognises its own records: their type at the DNS provider, and their comment. */
@@ -96,37 +94,6 @@ export function findRecordConflicts(
     ...conflicts.map((record) => `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark)}`),
     ...(isMissing ? [missing] : []),
   ];
-}
-
-/** Describes what the update may do unexpectedly to the host, or to another owner's certificate. */
-export function findRisks(
-  { host, held, validated = true }: ZoneCheckInput,
-  records: readonly ZoneRecord[],
-  mark: StackMark,
-): readonly string[] {
-  const own = findOwnRecord(host, records, mark);
-  const foreignValidations = records.filter(
-    ({ name, content, comment }) =>
-      validated &&
-      isDirectlyBelow(name, host) &&
-      content.endsWith(VALIDATION_DOMAIN) &&
-      comment !== mark.comment,
-  );
-  return [
-    ...(held && own !== undefined
-      ? [
-          `${host}: 'hold' names a host that this stack serves, so the update deletes its record ${describeRecord(own)}. Remove the host from 'hold' unless it should stop serving.`,
-        ]
-      : []),
-    ...foreignValidations.map(
-      (record) =>
-        `${host}: the ACM validation record ${describeRecord(record)} was not created by this stack. If it belongs to the same AWS account, the update fails because the stack needs the same record: see infra/recovery.md#an-interrupted-run.`,
-    ),
-  ];
-}
-
-function isDirectlyBelow(name: string, host: string): boolean {
-  return name.endsWith(`.${host}`) && !name.slice(0, -host.length - 1).includes(".");
 }
 
 function describeRecord({ id, name, type, content, comment }: ZoneRecord): string {

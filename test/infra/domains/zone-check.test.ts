@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { type CloudflareZone, cloudflare, toZone } from "../../../infra/domains/cloudflare.ts";
 import {
   findRecordConflicts,
-  findRisks,
   namesToCheck,
   selectZone,
   zoneCandidates,
@@ -160,29 +159,5 @@ describe("a record to adopt", () => {
 
   test("the identifier is ignored if the stack has created the record", () => {
     expect(check("2", record("CNAME", HOST, COMMENT))).toEqual([]);
-  });
-});
-
-describe("risks", () => {
-  const validation = (name: string, comment?: string) => ({
-    ...record("CNAME", name, comment),
-    content: "_4567.acm-validations.aws",
-  });
-  const risksOf = (held: boolean, ...records: readonly TestRecord[]) =>
-    findRisks({ host: HOST, held }, records, MARK);
-
-  test("another owner's validation record of the host is a risk", () => {
-    expect(risksOf(false, validation(`_0123.${HOST}`, "shop"))).toHaveLength(1);
-    expect(risksOf(false, validation(`_0123.${HOST}`))).toHaveLength(1);
-  });
-
-  test("the stack's own validation record and those of other hosts are not", () => {
-    expect(risksOf(false, validation(`_0123.${HOST}`, COMMENT), validation(`_0123.www.${HOST}`))).toEqual([]);
-  });
-
-  test("holding a host with the stack's own record is a risk, with another owner's it is not", () => {
-    expect(risksOf(true, record("CNAME", HOST, COMMENT))).toHaveLength(1);
-    expect(risksOf(true, record("CNAME", HOST))).toEqual([]);
-    expect(risksOf(false, record("CNAME", HOST, COMMENT))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 import ms from "ms";
 import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
 import { isAccountId } from "../accounts/api-key.ts";
-import { InvalidInputError, isInvalidInput } from "../core/errors.ts";
+import { InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
 import { API_VERSION_PATH } from "../http/operations.ts";
 import { parseInt64 } from "../orders/int64.ts";
 
@@ -45,16 +45,15 @@ export function readUrl(text: string): string {
     : invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
-/** Collects base URLs of the service, which end with the version. */
-export function readBaseUrls(text: string, previous: readonly string[] = []): readonly string[] {
+/** A base URL of the service, which ends with the version. */
+export function readBaseUrl(text: string): string {
   const url = parseWebUrl(text);
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
-  if (!isPlain || !url.pathname.endsWith(API_VERSION_PATH))
-    invalid(
-      `Use a URL with its scheme that ends with ${API_VERSION_PATH}, without a user, a query and a fragment, such as ` +
-        `https://orders.example.com${API_VERSION_PATH}.`,
-    );
-  return [...previous, text];
+  if (isPlain && url.pathname.endsWith(API_VERSION_PATH)) return text;
+  return invalid(
+    `Use a URL with its scheme that ends with ${API_VERSION_PATH}, without a user, a query and a fragment, such as ` +
+      `https://orders.example.com${API_VERSION_PATH}.`,
+  );
 }
 
 function parseWebUrl(text: string): URL | undefined {
@@ -65,6 +64,14 @@ function parseWebUrl(text: string): URL | undefined {
 /** Reads each value of an option that can be repeated. */
 export function each<T>(read: (text: string) => T): (text: string, previous?: readonly T[]) => readonly T[] {
   return (text, previous = []) => [...previous, read(text)];
+}
+
+/** Reads a string that has no problem. */
+export function checkedBy(findProblem: (text: string) => string | undefined): (text: string) => string {
+  return (text) => {
+    const problem = findProblem(text);
+    return problem === undefined ? text : invalid(problem);
+  };
 }
 
 /** Rejects the argument that is being read. `hint` states the accepted format. */
@@ -80,13 +87,19 @@ export function validateFlags<T>(flags: object, validate: () => T): T {
   try {
     return validate();
   } catch (error) {
-    if (!isInvalidInput(error)) throw error;
     const values = new Map<string, unknown>(Object.entries(flags));
-    throw new InvalidInputError(
-      error.issues.map(({ path, message }) => ({
-        path: `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-        message: values.has(path) ? `'${values.get(path)}' is invalid. ${message}` : message,
-      })),
-    );
+    throw mapIssues(error, ({ path, message }) => ({
+      path: `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+      message: values.has(path) ? `'${values.get(path)}' is invalid. ${message}` : message,
+    }));
   }
+}
+
+/** Names the flags in the issues of an error, instead of the fields or options that they set. */
+export function nameFlags(error: unknown, flags: Readonly<Record<string, string>>): unknown {
+  return mapIssues(error, ({ path, message }) => ({ path: flags[path] ?? path, message }));
+}
+
+function mapIssues(error: unknown, map: (issue: Issue) => Issue): unknown {
+  return isInvalidInput(error) ? new InvalidInputError(error.issues.map(map)) : error;
 }

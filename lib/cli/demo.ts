@@ -3,7 +3,6 @@ import { createAccounts } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
-import { eachOrder } from "../orders/order-query.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
 import { assertKeyEnvironment } from "./context.ts";
@@ -31,14 +30,10 @@ export async function seedDemo(
   return issued.ok ? issued.key : undefined;
 }
 
-async function isEmpty(store: Store): Promise<boolean> {
-  for await (const _account of store.accounts.list(undefined, 1)) return false;
-  let hasDamaged = false;
-  const onDamaged = () => {
-    hasDamaged = true;
-  };
-  for await (const _orders of eachOrder(store.orders, { limit: 1 }, onDamaged)) return false;
-  return !hasDamaged;
+async function isEmpty({ accounts, orders }: Store): Promise<boolean> {
+  for await (const _account of accounts.list(undefined, 1)) return false;
+  const page = await orders.page({ limit: 1 });
+  return page.orders.length === 0 && page.damaged === undefined && page.next === undefined;
 }
 
 function demoOrders(now: Instant): readonly StoredOrder[] {
@@ -72,11 +67,9 @@ ${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
 }
 
 /** Explains why no demo data was added, with the command that issues another key. */
-export function explainNotSeeded(hasAccount: boolean, flags: StoreFlags): string {
-  const create = toCommandLine(["accounts", "create", DEMO_ACCOUNT, "--plan", "free"], flags);
-  const issue = toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags);
+export function explainNotSeeded(flags: StoreFlags): string {
   return (
-    "The database has data already, so no demo data was added. A key is shown only when it is issued. " +
-    `To issue one, run:\n  ${hasAccount ? issue : `${create} && ${issue}`}`
+    "The database has data already, so no demo data was added. A key is shown only when it is issued. To issue one " +
+    `(create the account first if it is gone), run:\n  ${toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags)}`
   );
 }

@@ -39,34 +39,26 @@ export function readListenAddress(flags: Partial<ListenAddress>, env: Environmen
   return { host, port };
 }
 
-/**
- * Starts a server. If it cannot listen on its address, the error has the reason, and the name of the flag for another
- * host or port.
- */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "requires elevated privileges, as each port below 1024 does",
+  EADDRINUSE: "is already in use",
+  EADDRNOTAVAIL: "is not an address of this machine",
+  ENOTFOUND: "is not a known host",
+  EAI_AGAIN: "is not a known host",
+};
+
+/** Starts a server. If it cannot listen on its address, the error has the reason, and the flags for another address. */
 export async function listenOn<S>(
   { host, port }: ListenAddress,
-  flags: { readonly host: string; readonly port: string },
+  flags: string,
   start: () => Promise<S>,
 ): Promise<S> {
   try {
     return await start();
   } catch (error) {
     const code = systemErrorCode(error);
-    const address = `${formatHost(host)}:${port}`;
-    if (code === "EACCES")
-      throw invalidInput(
-        "",
-        `${address} requires elevated privileges. Choose a port above 1023 with ${flags.port}.`,
-      );
-    const unknownHost = `is not a known host. Choose another one with ${flags.host}.`;
-    const names = [...new Set([flags.host, flags.port])].join(" or ");
-    const reasons: Readonly<Record<string, string>> = {
-      EADDRINUSE: `is already in use. Stop the process that uses it, or choose another port with ${flags.port}.`,
-      EADDRNOTAVAIL: `is not an address of this machine. Choose another one with ${flags.host}.`,
-      ENOTFOUND: unknownHost,
-      EAI_AGAIN: unknownHost,
-    };
-    const reason = reasons[code] ?? `cannot be listened on (${code}). Choose another one with ${names}.`;
-    throw new AddressUnavailableError(`${address} ${reason}`);
+    const reason = REASONS[code] ?? `cannot be listened on (${code})`;
+    const message = `${formatHost(host)}:${port} ${reason}. Choose another address with ${flags}.`;
+    throw code === "EACCES" ? invalidInput("", message) : new AddressUnavailableError(message);
   }
 }

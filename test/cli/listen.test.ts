@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { listenOn, readListenAddress } from "../../lib/cli/listen.ts";
 
 test("an address that cannot be listened on is named as it can be used: IPv6 in brackets", async () => {
-  const flags = { host: "--host", port: "--port" };
+  const flags = "--host, --port";
   const start = async () => {
     throw Object.assign(new Error(), { code: "EADDRINUSE" });
   };
@@ -20,7 +20,7 @@ test.each([
   ["EACCES", "invalid_input", /requires elevated privileges/],
 ])("%s is an error of the kind %s", async (systemCode, code, message) => {
   const start = () => Promise.reject(Object.assign(new Error(), { code: systemCode }));
-  const listening = listenOn({ host: "::1", port: 80 }, { host: "--metrics", port: "--metrics" }, start);
+  const listening = listenOn({ host: "::1", port: 80 }, "--metrics", start);
   await expect(listening).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
 

@@ -57,7 +57,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
             await Promise.all(reads).catch(() => Promise.reject(error));
             terminal.log(`No change can be made: ${toPrinted(toErrorReport(explain(error)).message)}`);
           });
-          const server = await listenOn({ host: LOOPBACK, port }, { host: "--port", port: "--port" }, () =>
+          const server = await listenOn({ host: LOOPBACK, port }, "--port", () =>
             startConsole({ ...settings, store, storeName, isMetered, explain }),
           );
           try {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { mapBounded } from "../../core/concurrency.ts";
-import { InvalidInputError, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
@@ -25,7 +25,7 @@ import {
 import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
-import { each, invalid } from "../arguments.ts";
+import { each, invalid, nameFlags } from "../arguments.ts";
 import { readDomainsFile } from "../config-files.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
@@ -159,8 +159,7 @@ function createResolver(server: string | undefined, limits: DnsResolverOptions =
   try {
     return createDnsResolver(server === undefined ? limits : { ...limits, servers: [server] });
   } catch (error) {
-    if (!isInvalidInput(error)) throw error;
-    throw new InvalidInputError(error.issues.map(({ message }) => ({ path: "--resolver", message })));
+    throw nameFlags(error, { servers: "--resolver" });
   }
 }
 

@@ -1,21 +1,18 @@
 import type { Command } from "commander";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
+import { findBasePathProblem } from "../../http/path.ts";
 import { Agent, formatHost, get } from "../../node/listen.ts";
+import { checkedBy } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { type ListenAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
-import { readBasePath } from "./serve.ts";
 
 /** `health`: asks the server that `serve` runs on this machine, with the same variables and flags, whether it answers. */
 export function defineHealth(command: Command, context: CommandContext): void {
   command
     .option("--host <host>", "the address that 'serve' listens on (HOST; default: 127.0.0.1)")
     .option("--port <port>", "the port that 'serve' listens on (PORT; default: 8787)", readPort)
-    .option(
-      "--base-path <path>",
-      "the path below which 'serve' serves everything, such as /shop",
-      readBasePath,
-    )
+    .option("--base-path <path>", "the --base-path of 'serve'", checkedBy(findBasePathProblem))
     .addHelpText("after", HELP)
     .action(async ({ basePath = "", ...flags }: Partial<ListenAddress> & { readonly basePath?: string }) => {
       const { host, port } = readListenAddress(flags, context.env);

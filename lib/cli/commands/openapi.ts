@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { openApiDocument } from "../../http/openapi.ts";
-import { readBaseUrls } from "../arguments.ts";
+import { each, readBaseUrl } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { readPlans } from "../settings.ts";
 
 export function defineOpenApi(command: Command, { terminal, env, flags }: CommandContext): void {
   command
-    .option("--server <url...>", "a base URL of the service (repeatable)", readBaseUrls)
+    .option("--server <url...>", "a base URL of the service (repeatable)", each(readBaseUrl))
     .addHelpText("after", HELP)
     .action(async ({ server }: { server?: readonly string[] }) => {
       const plans = await readPlans(flags, env);

@@ -2,8 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import { errorMessage, InvalidInputError, invalidInput, isInvalidInput } from "../../core/errors.ts";
-import { type Clock, systemClock } from "../../core/time.ts";
+import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { explainTopLevel } from "../../domains/hostname.ts";
 import { hostsOf } from "../../domains/mapping.ts";
 import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
@@ -19,7 +18,15 @@ import { startNodeServer } from "../../node/server.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import { invalid, readBaseUrls, readNumberBetween, readUrl } from "../arguments.ts";
+import {
+  checkedBy,
+  each,
+  invalid,
+  nameFlags,
+  readBaseUrl,
+  readNumberBetween,
+  readUrl,
+} from "../arguments.ts";
 import { readDomainsFile } from "../config-files.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
@@ -42,7 +49,6 @@ import { chooseStore, type OpenedStore } from "../stores.ts";
 export function defineServe(command: Command, context: CommandContext): void {
   const { clock, env, flags: storeFlags, terminal, version } = context;
   addLogOptions(addServeOptions(command))
-    .option("--metrics <address>", METRICS_HELP, readAddress)
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags & LogFlags) => {
       const { trustProxy = false, existing = false, demo = false, basePath = "" } = flags;
@@ -99,7 +105,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...(hosts && { hosts }),
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
-        const server = await listenOn(address, { host: "--host or HOST", port: "--port or PORT" }, () =>
+        const server = await listenOn(address, "--host or HOST, --port or PORT", () =>
           startNodeServer({ handler, ...address, trustProxy, limits }),
         );
         metrics?.watch(server);
@@ -120,7 +126,10 @@ export function defineServe(command: Command, context: CommandContext): void {
         });
         try {
           // Seed only while the server is listening, so that the key is always shown.
-          if (flags.reportOnly) warn(REPORT_ONLY);
+          if (flags.reportOnly)
+            warn(
+              "Limits and bans are only reported (--report-only): no request with a valid key is rejected.",
+            );
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
@@ -130,10 +139,7 @@ export function defineServe(command: Command, context: CommandContext): void {
             const nextSteps = terminal.display ? formatNextSteps(result, storeFlags) : "";
             await terminal.print(formatStartMessage(result) + nextSteps);
           }
-          if (demo && key === undefined) {
-            const account = await store.accounts.find(DEMO_ACCOUNT);
-            warn(explainNotSeeded(account !== undefined, storeFlags));
-          }
+          if (demo && key === undefined) warn(explainNotSeeded(storeFlags));
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
           const graceMs = STOP_MS;
@@ -184,26 +190,58 @@ function addServeOptions(command: Command): Command {
     .option("--host <host>", "the address to listen on (HOST; default: 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default: 8787)", readPort)
     .option("--domains <file>", "the custom domains to serve and redirect (STORE_ORDERS_DOMAINS)")
-    .option("--platform-host <name...>", PLATFORM_HOST_HELP, readPlatformHost)
-    .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-    .option("--trust-proxy [proxies]", TRUST_PROXY_HELP, readNumberBetween(1, MAX_PROXIES))
-    .option("--keep-alive-seconds <seconds>", KEEP_ALIVE_HELP, readKeepAlive)
-    .option("--base-path <path>", "serve everything below this path, such as /shop", readBasePath)
-    .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", readBaseUrls)
-    .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
-    .option("--cors-origin <origin...>", "let web pages of this origin call the API (repeatable)", readOrigin)
-    .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
-    .option("--ban-after <rejections>", BAN_AFTER_HELP, readNumberBetween(1, MAX_REJECTIONS))
-    .option("--ban-minutes <minutes>", BAN_MINUTES_HELP, readNumberBetween(1, MAX_BAN_MINUTES))
-    .option("--key-header <name...>", KEY_HEADER_HELP, readKeyHeader)
     .option(
-      "--report-only",
-      "report what the limits would reject or ban, in the log and the metrics, but serve it",
+      "--platform-host <name...>",
+      "with --domains: another name by which this server is called, such as orders-api, and which it serves (repeatable)",
+      each(readPlatformHost),
     )
-    .option("--webhook <url>", "send every change of an order to this address, at least once")
+    .addOption(
+      new Option(
+        "--plan <plan>",
+        "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default: free)",
+      ).choices(PLANS),
+    )
     .option(
-      "--webhook-secret-file <file>",
-      "the secret that signs webhooks; two, a line each, to replace one",
+      "--trust-proxy [proxies]",
+      "read caller addresses from X-Forwarded-For, as the last of one or more proxies sends it",
+      readNumberBetween(1, 10),
+    )
+    .option(
+      "--keep-alive-seconds <seconds>",
+      `close a connection that is idle for this long (${KEEP_ALIVE_VARIABLE}; default: 5)`,
+      readNumberBetween(1, MAX_KEEP_ALIVE_SECONDS),
+    )
+    .option("--base-path <path>", "serve everything below this path", checkedBy(findBasePathProblem))
+    .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", each(readBaseUrl))
+    .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
+    .option(
+      "--cors-origin <origin...>",
+      "let web pages of this origin call the API (repeatable)",
+      each(checkedBy(findOriginProblem)),
+    )
+    .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
+    .option(
+      "--ban-after <rejections>",
+      `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`,
+      readNumberBetween(1, 10_000),
+    )
+    .option(
+      "--ban-minutes <minutes>",
+      `how long a ban lasts (default: ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`,
+      readNumberBetween(1, 1_440),
+    )
+    .option(
+      "--key-header <name...>",
+      "also read keys from this header, such as x-api-key (repeatable)",
+      each((text) => checkedBy(findKeyHeaderProblem)(text.toLowerCase())),
+    )
+    .option("--report-only", "only report what the limits would reject or ban, and serve it")
+    .option("--webhook <url>", "send every change of an order to this address, at least once")
+    .option("--webhook-secret-file <file>", "the secret that signs webhooks; to replace it, two, a line each")
+    .option(
+      "--metrics <address>",
+      "serve Prometheus metrics at HOST:PORT, or at PORT of 127.0.0.1",
+      readAddress,
     )
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
@@ -259,14 +297,8 @@ function toHandlerOptions({
   } satisfies Partial<HandlerOptions>;
 }
 
-const MAX_PROXIES = 10;
-const TRUST_PROXY_HELP =
-  "read caller addresses from X-Forwarded-For, as the last of one or more proxies sends it";
-
 const KEEP_ALIVE_VARIABLE = "STORE_ORDERS_KEEP_ALIVE_SECONDS";
-const KEEP_ALIVE_HELP = `close a connection that is idle for this long (${KEEP_ALIVE_VARIABLE}; default: 5)`;
 const MAX_KEEP_ALIVE_SECONDS = 3_600;
-const readKeepAlive = readNumberBetween(1, MAX_KEEP_ALIVE_SECONDS);
 
 function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables): Partial<ConnectionLimits> {
   const text = readVariable(env, KEEP_ALIVE_VARIABLE);
@@ -281,54 +313,18 @@ function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables)
   return { keepAliveTimeoutMs: seconds * 1_000 };
 }
 
-const MAX_REJECTIONS = 10_000;
-const MAX_BAN_MINUTES = 1_440;
-
-const PLAN_HELP =
-  "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default: free)";
-const BAN_AFTER_HELP = `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`;
-const METRICS_HELP = "serve Prometheus metrics at [HOST:]PORT, on 127.0.0.1 unless a host is given";
-const BAN_MINUTES_HELP = `how long a ban lasts (default: ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`;
-
-const PLATFORM_HOST_HELP =
-  "with --domains: another name by which this server is called, such as orders-api, and which it serves (repeatable)";
-
-function readPlatformHost(text: string, previous: readonly string[] = []): readonly string[] {
+function readPlatformHost(text: string): string {
   const name = bareHost(isIPv6(text) ? `[${text}]` : text);
   if (name === "" || /:\d*$/.test(text.replace(/^\[?[0-9a-f:.]+\]?$/i, ""))) {
     return invalid("Write a name or an IP address without a port, such as orders-api or 10.0.0.5.");
   }
-  return [...previous, name];
-}
-
-export function readBasePath(text: string): string {
-  const problem = findBasePathProblem(text);
-  return problem === undefined ? text : invalid(problem);
-}
-
-const REPORT_ONLY =
-  "Limits and bans are only reported (--report-only): no request with a valid key is rejected.";
-
-const KEY_HEADER_HELP = "also read keys from this header, such as x-api-key (repeatable)";
-
-function readKeyHeader(text: string, previous: readonly string[] = []): readonly string[] {
-  const name = text.toLowerCase();
-  const problem = findKeyHeaderProblem(name);
-  return problem === undefined ? [...previous, name] : invalid(problem);
-}
-
-function readOrigin(text: string, previous: readonly string[] = []): readonly string[] {
-  const problem = findOriginProblem(text);
-  return problem === undefined ? [...previous, text] : invalid(problem);
+  return name;
 }
 
 /** The server's own names, which are served in addition to the hosts of a domains file. */
 function ownHosts(host: string, names: readonly string[] = []): readonly string[] {
   return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host, ...names];
 }
-
-/** The time without a change after which a file is read: whoever writes it may not have finished. */
-const QUIET_MS = 200;
 
 /**
  * Returns a function that returns the host table of a domains file as it is now. A changed file that is invalid or
@@ -339,7 +335,6 @@ export function watchDomainsFile(
   plan: Plan,
   platformHosts: readonly string[],
   report: (line: string) => void,
-  clock: Clock = systemClock,
 ): () => HostTable {
   const read = () => {
     const domains = readDomainsFile(path, plan);
@@ -353,43 +348,31 @@ export function watchDomainsFile(
   };
   let last = stampOf(path);
   let { table, warnings } = read();
-  let isSettled = true;
   for (const warning of warnings) report(warning);
   return () => {
     const stamp = stampOf(path);
-    const isChanged = stamp.text !== last.text;
-    // A file that is being written is read again once it has been quiet for a moment.
-    // A file that was renamed into place is complete; one that was written in place may not be.
-    const isQuiet =
-      (isChanged && stamp.identity !== last.identity) || Math.abs(clock() - stamp.mtimeMs) >= QUIET_MS;
-    if (!isChanged && (isSettled || !isQuiet)) return table;
+    if (stamp === last) return table;
     last = stamp;
     try {
       ({ table, warnings } = read());
-      if (isQuiet)
-        for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
+      for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
     } catch (error) {
-      if (isQuiet) {
-        report(
-          `${path} has changed and is ${stamp.text === "ENOENT" ? "missing" : "invalid"}; keeping the previous configuration: ${errorMessage(error)}`,
-        );
-      }
+      const state = stamp === "ENOENT" ? "missing" : "invalid";
+      report(
+        `${path} has changed and is ${state}; keeping the previous configuration: ${errorMessage(error)}`,
+      );
     }
-    isSettled = isQuiet;
     return table;
   };
 }
 
 /** Changes when the file does. Costs only a few microseconds. */
-function stampOf(path: string) {
+function stampOf(path: string): string {
   try {
-    const stats = statSync(path);
-    const { mtimeMs, size, ino, birthtimeMs } = stats;
-    // A new file can have the number of a removed one. What is not a file is not being written.
-    const identity = `${ino} ${birthtimeMs}`;
-    return { text: `${mtimeMs} ${size} ${identity}`, mtimeMs: stats.isFile() ? mtimeMs : 0, identity };
+    const { mtimeNs, size, ino } = statSync(path, { bigint: true });
+    return `${mtimeNs} ${size} ${ino}`;
   } catch (error) {
-    return { text: systemErrorCode(error), mtimeMs: 0, identity: "" };
+    return systemErrorCode(error);
   }
 }
 
@@ -403,7 +386,7 @@ async function startMetrics(
   const { createMetrics, startMetricsServer } = await import("../../metrics/index.ts");
   const metrics = createMetrics({ buildInfo: { version } });
   const isCustomHost = (host: string) => hosts?.().customHosts.has(bareHost(host)) === true;
-  const { url, close } = await listenOn(address, { host: "--metrics", port: "--metrics" }, () =>
+  const { url, close } = await listenOn(address, "--metrics", () =>
     startMetricsServer({ metrics, isCustomHost, ...address }),
   );
   return { ...metrics, url, [Symbol.asyncDispose]: close };
@@ -425,11 +408,7 @@ async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags
   try {
     return webhook({ url, secret: secrets.split(/\s+/).filter((secret) => secret !== "") });
   } catch (error) {
-    if (!isInvalidInput(error)) throw error;
-    const flags: Readonly<Record<string, string>> = { url: "--webhook", secret: "--webhook-secret-file" };
-    throw new InvalidInputError(
-      error.issues.map(({ path, message }) => ({ path: flags[path] ?? path, message })),
-    );
+    throw nameFlags(error, { url: "--webhook", secret: "--webhook-secret-file" });
   }
 }
 

@@ -174,12 +174,11 @@ test("serve prints no address if its database cannot be written, or a newer vers
   expect(JSON.parse(locked.stderr)).toMatchObject({ code: "store_unavailable" });
 });
 
+const OTHER_ADDRESS = "Choose another address with --host or HOST, --port or PORT.";
+
 test.each([
-  ["203.0.113.7", "203.0.113.7:0 is not an address of this machine. Choose another one with --host or HOST."],
-  [
-    "no.such.host.invalid",
-    "no.such.host.invalid:0 is not a known host. Choose another one with --host or HOST.",
-  ],
+  ["203.0.113.7", `203.0.113.7:0 is not an address of this machine. ${OTHER_ADDRESS}`],
+  ["no.such.host.invalid", `no.such.host.invalid:0 is not a known host. ${OTHER_ADDRESS}`],
 ])("serve can be tried again while %s is no address of the machine", async (host, message) => {
   const { status, stdout, stderr } = await cli.run(["serve", "--host", host, "--port", "0", "--json"]);
   expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
@@ -283,7 +282,7 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
   const failed = await cli.run(["serve", "--demo"], { env });
   expect(failed).toMatchObject({ status: 3, stdout: "" });
   expect(failed.stderr.split("\n").slice(1).join("\n")).toBe(
-    `error: 127.0.0.1:${port} is already in use. Stop the process that uses it, or choose another port with --port or PORT.\n`,
+    `error: 127.0.0.1:${port} is already in use. ${OTHER_ADDRESS}\n`,
   );
   occupied.close();
 

@@ -1,11 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
+import { waitForDrain } from "../core/concurrency.ts";
 import type { EnvironmentVariables } from "./settings.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
 export interface Terminal {
-  readonly input: AsyncIterable<Uint8Array>;
+  readonly input: Readable;
   /** Standard error if it is an interactive terminal. */
   readonly screen: WriteStream | undefined;
   /** The same, if a progress bar can be drawn on it: with `TERM=dumb`, the cursor cannot be moved. */
@@ -93,15 +94,9 @@ export function createLogWriter(stream: Writable) {
     },
 
     /** Resolves when the reader has caught up, or has closed the stream. */
-    drain: () =>
-      new Promise<void>((resolve) => {
-        if (!stream.writableNeedDrain || stream.destroyed) return resolve();
-        const done = () => {
-          stream.off("drain", done).off("close", done);
-          resolve();
-        };
-        stream.on("drain", done).on("close", done);
-      }),
+    async drain(): Promise<void> {
+      if (stream.writableNeedDrain) await waitForDrain(stream);
+    },
   };
 }
 

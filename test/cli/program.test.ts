@@ -112,15 +112,10 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["keys issue --account demo --expires tomorrow", /RFC 3339/],
   ["keys issue --account demo --expires 2026-02-30T00:00:00Z", /RFC 3339/],
   [
-    "keys issue --account demo --expires 2001-01-01T00:00:00Z",
-    /--expires: '2001-01-01T00:00:00.000Z' is in the past. Give a time in the future/,
-  ],
-  [
     "keys rotate demo.abc --overlap 24",
     /'--overlap <duration>' argument '24' is invalid. Use a duration with a unit, such as 90m, 24h or 7d, or 0/,
   ],
   ["keys rotate demo.abc --overlap soon", /with a unit/],
-  ["keys rotate demo.abc --overlap 91d", /'--overlap <duration>' argument '91d' is invalid. Use at most 90d/],
   [`keys revoke ${SECRET}`, /KEY_ID: Use a key ID such as/],
   ["orders ship 9223372036854775808", /from -9223372036854775808 to 9223372036854775807/],
   ["orders place --quantity 1.5", /whole number/],

@@ -22,7 +22,6 @@ import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, failWithAccountError, withStore, withStoreOrCreate } from "../context.ts";
 import { formatResult, formatResults, printJson, printResult, printResults, type Result } from "../output.ts";
 import { readEnvironment, readPlans } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
 /** `accounts`: the accounts that may call the API, and their plans. */
@@ -120,30 +119,16 @@ export function defineAccounts(group: Command, context: CommandContext): void {
   group
     .command("delete")
     .description("Deletes an account. Its keys are invalid from their next request on; orders stay.")
-    .argument("<id>", "the account's ID, which has to be typed once more", readAccountId)
-    .option("--yes", "do not ask")
-    .action((id: string, { yes = false }: { yes?: boolean }) =>
+    .argument("<id>", "the account's ID", readAccountId)
+    .requiredOption("--yes", "confirm that all its keys end at once")
+    .action((id: string) =>
       withStore(context, async ({ store }) => {
-        if (!yes && (await store.accounts.find(id)) !== undefined) await confirmDeletion(terminal, id);
         const result = await store.accounts.delete(id);
         if (!result.ok) return failWithAccountError(context, id, result);
         const { keys } = result.account;
         return printResult(context, { deleted: id, keys: keys.length });
       }),
     );
-}
-
-/** Reads one line of standard input. Anything but the ID, such as nothing, is an error. */
-async function confirmDeletion({ input, log }: Terminal, id: string): Promise<void> {
-  log(`Type the ID of the account to delete it with all its keys:`);
-  const decoder = new TextDecoder();
-  let typed = "";
-  for await (const chunk of input) {
-    typed += decoder.decode(chunk, { stream: true });
-    if (typed.includes("\n") || typed.length > id.length + 2) break;
-  }
-  if (typed.trim() !== id)
-    throw invalidInput(id, "This is not its ID, so nothing was deleted. Or pass --yes.");
 }
 
 function explainUnknownPlan({ id, plan }: AccountSettings): string {

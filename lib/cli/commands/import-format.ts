@@ -10,8 +10,17 @@ const MAX_HEAD_BYTES = 4096;
 export async function* readFormat(
   chunks: AsyncIterable<Uint8Array>,
   file: string,
-  isUnpacked = false,
 ): AsyncGenerator<Uint8Array> {
+  let { head, whole } = await readHead(chunks);
+  if (head[0] === 0x1f && head[1] === 0x8b)
+    ({ head, whole } = await readHead(pipeline(whole, createGunzip(), () => {})));
+  const problem = findFormatProblem(head);
+  if (problem !== undefined) throw invalidInput(file, problem);
+  yield* /^\ufeff?\s*\[\s*(\{|\]|$)/.test(head.toString()) ? arrayToLines(whole, file) : whole;
+}
+
+/** Reads the first line, or so much of it as tells the format. The whole still begins with it. */
+async function readHead(chunks: AsyncIterable<Uint8Array>) {
   const source = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   for (let isOpen = true; isOpen && head.length < MAX_HEAD_BYTES && !head.includes("\n"); ) {
@@ -19,26 +28,8 @@ export async function* readFormat(
     isOpen = done !== true;
     if (isOpen) head = Buffer.concat([head, value]);
   }
-  const whole = rejoin(head, source);
-  if (head[0] === 0x1f && head[1] === 0x8b) {
-    if (isUnpacked) throw invalidInput(file, "The file is packed more than once. Unpack it with gunzip.");
-    try {
-      yield* readFormat(pipeline(whole, createGunzip(), ignore), file, true);
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && `${error.code}`.startsWith("Z_"))) throw error;
-      throw invalidInput(
-        file,
-        `The file cannot be unpacked: it is incomplete or damaged (${error.message}).`,
-      );
-    }
-    return;
-  }
-  const problem = findFormatProblem(head);
-  if (problem !== undefined) throw invalidInput(file, problem);
-  yield* /^\ufeff?\s*\[\s*(\{|\]|$)/.test(head.toString()) ? arrayToLines(whole, file) : whole;
+  return { head, whole: rejoin(head, source) };
 }
-
-function ignore(): void {}
 
 async function* rejoin(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield head;

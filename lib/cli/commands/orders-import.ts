@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { addAbortSignal, type Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
 import { invalidInput } from "../../core/errors.ts";
@@ -55,12 +56,12 @@ export function addImportCommand(parent: Command, context: CommandContext): void
           };
           const stop = new AbortController();
           void context.waitForStop().then(() => stop.abort());
+          addAbortSignal(stop.signal, source.chunks);
           try {
             const place: OrderStore["place"] = (orders) =>
               store.orders.place(orders, context.clock(), { by: "orders import" });
             const lines = splitLines(readFormat(source.chunks, file));
-            const steps = untilAborted(importOrders(lines, { place }, status), stop.signal);
-            for await (const step of steps) {
+            for await (const step of importOrders(lines, { place }, status)) {
               const { rejects: rejectedLines, ...totals } = step;
               ({ line, ...counts } = totals);
               for (const { number, reason: message } of rejectedLines) {
@@ -72,12 +73,12 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               progress.update(counts, source.bytesRead());
             }
           } catch (error) {
+            if (stop.signal.aborted) {
+              reportStop("To continue, import the same file again");
+              return context.exit(EXIT.failed);
+            }
             reportStop("Fix the cause, then import the same file again");
             throw error;
-          }
-          if (stop.signal.aborted) {
-            reportStop("To continue, import the same file again");
-            return context.exit(EXIT.failed);
           }
           progress.stop();
           await printResult(context, counts);
@@ -87,29 +88,13 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     );
 }
 
-/** Passes items on until a signal. Ends at once then, even while the source waits for input that never arrives. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const items = source[Symbol.asyncIterator]();
-  let onAbort = () => {};
-  signal.addEventListener("abort", () => onAbort());
-  // A race with one promise for each item would keep all of them in memory.
-  while (!signal.aborted) {
-    const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
-      onAbort = () => resolve(undefined);
-      items.next().then(resolve, reject);
-    });
-    if (next === undefined || next.done === true) return;
-    yield next.value;
-  }
-}
-
 const HELP = `
 A line that is not a valid order, or whose order already exists with different content, is rejected: its number and the
 reason are printed, the other lines are imported, and the exit status is 1. Importing the same file again changes
 nothing.`;
 
 interface Source extends AsyncDisposable {
-  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly chunks: Readable;
   bytesRead(): number;
   /** Total bytes, if known. */
   readonly size?: number;

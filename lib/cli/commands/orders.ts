@@ -59,10 +59,14 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`, readLimit, 100)
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {
-        // One more, to know whether there are more.
-        const orders = await findOrders(store.orders, status, limit + 1, ({ problem }) =>
-          terminal.log(escapeControls(`Warning: ${problem}`)),
-        );
+        const warn = ({ problem }: DamagedOrder) => terminal.log(escapeControls(`Warning: ${problem}`));
+        const orders: StoredOrder[] = [];
+        const query = { status, limit: Math.min(limit + 1, MAX_PAGE_ORDERS) };
+        for await (const page of eachOrder(store.orders, query, warn)) {
+          orders.push(...page);
+          // One more, to know whether there are more.
+          if (orders.length > limit) break;
+        }
         await printResults(context, COLUMNS, orders.slice(0, limit).map(summarizeOrder));
         if (orders.length > limit)
           terminal.log(
@@ -140,8 +144,7 @@ async function exportOrders(orders: OrderStore, { terminal, exit }: CommandConte
     progress.stop();
   }
   if (damaged === 0) return;
-  const orderCount = damaged === 1 ? "1 order was" : `${formatCount(damaged)} orders were`;
-  terminal.log(`${orderCount} not exported. 'database check' says what to do.`);
+  terminal.log(`Not exported: ${formatCount(damaged)}. 'database check' says what to do.`);
   exit(EXIT.failed);
 }
 
@@ -160,22 +163,6 @@ function readLimit(text: string): number {
   const limit = readWholeNumber(text);
   if (limit >= 1 && limit <= MAX_LISTED_ORDERS) return limit;
   return invalid(`Use a number from 1 to ${MAX_LISTED_ORDERS}; 'orders export' writes all orders.`);
-}
-
-/** Finds the first orders, and asks the store for no more than that on a page. */
-export async function findOrders(
-  store: Pick<OrderStore, "page">,
-  status: OrderStatus | undefined,
-  limit: number,
-  onDamaged?: (order: DamagedOrder) => void,
-): Promise<readonly StoredOrder[]> {
-  const found: StoredOrder[] = [];
-  const query = { status, limit: Math.min(limit, MAX_PAGE_ORDERS) };
-  for await (const page of eachOrder(store, query, onDamaged)) {
-    found.push(...page);
-    if (found.length >= limit) break;
-  }
-  return found.slice(0, limit);
 }
 
 const HELP = `

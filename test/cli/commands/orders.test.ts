@@ -2,9 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findOrders } from "../../../lib/cli/commands/orders.ts";
 import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
-import type { OrderQuery } from "../../../lib/orders/order-query.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLine, waitForExit } from "../../support/command-line.ts";
 
@@ -191,30 +189,6 @@ test("an order with a status that no rule knows is listed and exported with a wa
   expect(cancel).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(problem) });
 });
 
-test("the limit of a list is passed to the store, one page after another", async () => {
-  const queries: OrderQuery[] = [];
-  const stored = (from: bigint, count: number) =>
-    Array.from({ length: count }, (_, index) => ({
-      record: { id: from + BigInt(index) },
-      status: "pending" as const,
-    }));
-  const store = {
-    async page(query: OrderQuery) {
-      queries.push(query);
-      const from = (query.after ?? -1n) + 1n;
-      // A store may return fewer orders than it was asked for.
-      const orders = stored(from, Math.min(query.limit, 700));
-      return { orders, next: from + BigInt(orders.length) - 1n };
-    },
-  };
-  expect(await findOrders(store, "pending", 21)).toHaveLength(21);
-  expect(queries).toEqual([{ after: undefined, status: "pending", limit: 21 }]);
-  expect((await findOrders(store, undefined, 1_200)).map(({ record }) => record.id)).toEqual(
-    stored(0n, 1_200).map(({ record }) => record.id),
-  );
-  expect(queries.slice(1).map(({ limit }) => limit)).toEqual([1_000, 1_000]);
-});
-
 test("orders that cannot be read are named: the others are listed, exported and delivered, and the exit status tells", async () => {
   const location = ["--database", "damaged.db"];
   const path = join(cli.directory, "damaged.db");
@@ -238,7 +212,7 @@ test("orders that cannot be read are named: the others are listed, exported and 
   expect(exported.status).toBe(1);
   expect(exported.stdout).toBe([1, 3, 4].map((id) => `{"id":${id},"status":"pending"}\n`).join(""));
   expect(exported.stderr).toContain(`Warning: An order is not exported. ${record}`);
-  expect(exported.stderr).toContain("1 order was not exported. 'database check' says what to do.");
+  expect(exported.stderr).toContain("Not exported: 1. 'database check' says what to do.");
 
   const found = await cli.json("changes", "list", ...location);
   expect(found).toMatchObject([

@@ -72,8 +72,6 @@ const MAX_CALLS = 4;
 /** One page of the table, with the tables that are in front of it and behind it. */
 interface TablePage {
   readonly rows: readonly TableRow[];
-  /** The cost of the page, if the database bills reads. */
-  readonly readUnits: number | undefined;
   readonly previous?: OrderTable | undefined;
   readonly next?: OrderTable | undefined;
 }
@@ -88,13 +86,11 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   const { status, sort, side, id } = table;
   const order = (sort === "lowest") === (side === "after") ? "asc" : "desc";
   const rows: TableRow[] = [];
-  let readUnits: number | undefined;
   let end = id;
   for (let calls = 0; calls < MAX_CALLS && rows.length < PAGE_SIZE; calls++) {
     const page = await store.page({ after: end, status, order, limit: PAGE_SIZE - rows.length });
     rows.push(...page.orders.map((each) => ({ id: each.record.id, order: each })), ...(page.damaged ?? []));
     end = page.next;
-    if (page.readUnits !== undefined) readUnits = (readUnits ?? 0) + page.readUnits;
     if (end === undefined) break;
   }
   // Nothing is in front of these orders: they are on the first page, which may hold more of them.
@@ -107,10 +103,10 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
   const isEdge = id === undefined;
   // Others have changed every order of this page, such as the last one of a queue.
   if (rows.length === 0 && !isEdge && end === undefined)
-    return { rows, readUnits, previous: { ...table, side: "before", id: undefined } };
+    return { rows, previous: { ...table, side: "before", id: undefined } };
   return side === "after"
-    ? { rows, readUnits, previous: isEdge ? undefined : at("before", first), next: at("after", end) }
-    : { rows, readUnits, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
+    ? { rows, previous: isEdge ? undefined : at("before", first), next: at("after", end) }
+    : { rows, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
 }
 
 /** The most instants that are kept. */
@@ -148,7 +144,7 @@ export async function sendOrdersPage(
   if (!isMetered) await counter.refresh();
   const backlog = isMetered ? undefined : await store.outbox?.backlog();
   const now = clock();
-  const { readUnits, next, previous } = page;
+  const { next, previous } = page;
   const { status, sort, side, id } = shown;
   const linkTo = (to: OrderTable, ...path: readonly string[]) =>
     withQuery(pathOf(view, "orders", ...path), formatTable(to));
@@ -181,13 +177,15 @@ export async function sendOrdersPage(
   const tools = html`${linkRow("Order of the table", sorts)}
     <a class="button" href="${linkTo({ status, sort, side: "after" }, "export")}" download>Export ${exported} (NDJSON)</a>`;
   const content = html`${table(COLUMNS, rows, explainEmpty(shown, next !== undefined))} ${pages}`;
-  const body = html`${countsPanel(view, counter, isMetered, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
+  const body = html`${countsPanel(counter, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
     ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
     ${panel("table", titleOf(shown), content, { layout: "flush", actions: tools })}
-    ${isMetered ? updateCost(readUnits) : ""}`;
+    ${isMetered ? UPDATE_COST : ""}`;
   const lead = "Shipping and cancelling cannot be undone.";
   return sendPage(c, { title: "Orders", lead, body, notice });
 }
+
+const UPDATE_COST = html`<p class="quiet small">While this page is visible, it reads its orders again every 1.5 seconds.</p>`;
 
 const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;
 
@@ -235,11 +233,4 @@ function backlogPanel({ waiting, failed }: OutboxBacklog): Html {
     <dt>Set aside</dt><dd>${formatCount(failed)}</dd></dl>`;
   const hint = html`<p class="quiet small">'store-orders changes list --failed' shows what was set aside.</p>`;
   return panel("changes", "Orders with changes to deliver", html`${facts}${failed > 0 ? hint : ""}`);
-}
-
-/** On a metered store, the cost of the updates of the page. */
-function updateCost(readUnits: number | undefined): Html {
-  const units = readUnits === undefined ? "" : `: ${formatCount(readUnits)} read units of DynamoDB each time`;
-  return html`<p class="quiet small">While this page is visible, it reads its orders again every
-    1.5 seconds${units}.</p>`;
 }

@@ -17,7 +17,7 @@ import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPag
 export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock, by: "console" });
-  const counter = createOrderCounter(store.orders, clock);
+  const counter = createOrderCounter(store.orders);
   const context = { ...dependencies, counter, placings: createPlacings(store.orders) };
 
   app.get("/orders", (c) => sendTable(c, (table) => sendOrdersPage(c, context, table)));
@@ -37,18 +37,6 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
     if (id !== undefined) return sendOrderPage(c, dependencies, id);
     const problem = invalidInput("id", ORDER_FIELDS.id.validate(c.req.param("id")) ?? "");
     return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, problem).notice);
-  });
-
-  app.post("/orders/count", async (c) => {
-    const view = c.get("view");
-    const count = async (): Promise<Notice> => {
-      await counter.count();
-      const { failure, isRunning } = counter.state();
-      if (failure !== undefined) return { kind: "failure", message: failure };
-      const message = isRunning ? "The count has started." : "Every order has been counted.";
-      return { kind: "success", message };
-    };
-    return sendOrdersPage(c, context, listOf(view), (await submit("count", view, count)).notice);
   });
 
   for (const event of EVENTS) {

@@ -45,7 +45,6 @@ export function readUrl(text: string): string {
     : invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
-/** A base URL of the service, which ends with the version. */
 export function readBaseUrl(text: string): string {
   const url = parseWebUrl(text);
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";

@@ -22,7 +22,6 @@ export interface CommandContext {
   waitForStop(): Promise<string>;
   /** Resolves after a time, in milliseconds. Rejects when the signal is aborted. */
   wait(ms: number, value?: undefined, options?: { readonly signal: AbortSignal }): Promise<unknown>;
-  /** Sets the exit status, which is `EXIT.success` by default. */
   exit(status: ExitStatus): void;
   /** Prints an error, with `--json` as one line of JSON, and sets the exit status. @default EXIT.failed */
   fail(report: ErrorReport, status?: ExitStatus): void;

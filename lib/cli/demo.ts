@@ -66,7 +66,6 @@ ${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
 `;
 }
 
-/** Explains why no demo data was added, with the command that issues another key. */
 export function explainNotSeeded(flags: StoreFlags): string {
   return (
     "The database has data already, so no demo data was added. A key is shown only when it is issued. To issue one " +

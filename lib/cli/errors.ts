@@ -45,7 +45,6 @@ export function toExitStatus(error: unknown): ExitStatus {
 export interface ErrorReport {
   readonly code: string;
   readonly message: string;
-  /** Every problem with an input. */
   readonly issues?: readonly Issue[];
 }
 
@@ -137,7 +136,6 @@ export function explainFileError(error: unknown, verb: "read" | "written"): stri
   }
 }
 
-/** The code of a system error, such as `ENOENT`. */
 export function systemErrorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
 }

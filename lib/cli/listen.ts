@@ -47,7 +47,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "is not a known host",
 };
 
-/** Starts a server. If it cannot listen on its address, the error has the reason, and the flags for another address. */
 export async function listenOn<S>(
   { host, port }: ListenAddress,
   flags: string,

@@ -33,7 +33,6 @@ export async function printJson({ terminal }: CommandContext, value: object): Pr
   return terminal.print(`${toInt64Json(value)}\n`);
 }
 
-/** Formats one result for people: one line per property. */
 export function formatResult(result: Result): string {
   const rows = Object.entries(result).flatMap(([name, value]) =>
     value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
@@ -41,7 +40,6 @@ export function formatResult(result: Result): string {
   return formatTable(rows);
 }
 
-/** Formats a list of results for people: a table with headings. */
 export function formatResults(names: readonly string[], results: readonly Result[]): string {
   const rows = results.map((result) => names.map((name) => toCell(name, result[name])));
   return formatTable([names.map(toHeading), ...rows]);
@@ -100,7 +98,6 @@ export async function createProgress(
     Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, formatCount(count)]));
   bar.start(size ?? 0, 0, toText(initial));
   return {
-    /** Shows new counts, and the part of the size that is done. */
     update: (counts: Counts, done: number) => bar.update(done, toText(counts)),
     log(line: string): void {
       // Replaces the bar, which is redrawn below the line.

@@ -101,7 +101,6 @@ export interface ProcessIo extends Streams {
   /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: EnvironmentVariables;
-  /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
   /** Resolves after a time. @default a timer */
   readonly wait?: CommandContext["wait"];

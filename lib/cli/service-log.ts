@@ -16,7 +16,6 @@ import { formatLogEntry, type LogLevel, type Terminal } from "./terminal.ts";
 /** The least important level that is logged. */
 export type LogThreshold = LogLevel | "silent";
 
-/** Every threshold, from the fewest lines to the most. */
 const LOG_LEVELS: readonly LogThreshold[] = ["silent", "error", "warn", "info"];
 
 export interface LogFlags {

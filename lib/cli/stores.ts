@@ -117,26 +117,16 @@ export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): Store
       location: STORES.sqlite.fallback,
     };
   const { postgresPool } = flags;
-  if (choice.kind === "postgres") {
-    const poolSize =
-      postgresPool === undefined
-        ? readPoolSize(readVariable(env, POOL_VARIABLE), POOL_VARIABLE)
-        : readPoolSize(postgresPool, `--${POOL_OPTION}`);
-    return poolSize === undefined ? choice : { ...choice, poolSize };
+  if (choice.kind !== "postgres") {
+    if (postgresPool === undefined) return choice;
+    const message = "Only a PostgreSQL database has a pool. Add --postgres, or remove it.";
+    throw invalidInput(`--${POOL_OPTION}`, message);
   }
-  if (postgresPool !== undefined)
-    throw invalidInput(
-      `--${POOL_OPTION}`,
-      "Only a PostgreSQL database has a pool. Add --postgres, or remove it.",
-    );
-  return choice;
-}
-
-function readPoolSize(text: string | undefined, source: string): number | undefined {
-  if (text === undefined) return undefined;
-  const size = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  validatePoolSize(size, source);
-  return size;
+  const size = postgresPool ?? readVariable(env, POOL_VARIABLE);
+  if (size === undefined) return choice;
+  const poolSize = /^\d+$/.test(size) ? Number(size) : Number.NaN;
+  validatePoolSize(poolSize, postgresPool === undefined ? POOL_VARIABLE : `--${POOL_OPTION}`);
+  return { ...choice, poolSize };
 }
 
 function chooseOne(
@@ -236,7 +226,6 @@ export function readPostgresUrl(text: string) {
   return { ...options, name: schema === undefined ? place : `${place}, schema ${schema}` };
 }
 
-/** A URL as it may be printed. */
 function withoutPassword(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) return text.includes("@") ? "URL" : text;
@@ -284,7 +273,6 @@ function causeOf(error: unknown): Error | undefined {
   return isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
 }
 
-/** The start of a command in a clone of the repository, or of the installed package. */
 const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "store-orders";
 
 /** Formats a command that can be run as it is printed, on the store that the flags of this command select. */

@@ -93,7 +93,6 @@ export function createLogWriter(stream: Writable) {
       dropped += 1;
     },
 
-    /** Resolves when the reader has caught up, or has closed the stream. */
     async drain(): Promise<void> {
       if (stream.writableNeedDrain) await waitForDrain(stream);
     },

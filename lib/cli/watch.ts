@@ -124,7 +124,6 @@ function describeHost(
   };
 }
 
-/** Describes the time since the host was verified and, while its certificate is pending, the time that is left. */
 function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant): string {
   if (verifiedAt === undefined || state === "live") return "";
   const elapsed = at - verifiedAt;

@@ -24,7 +24,6 @@ import { formatResult, formatResults, printJson, printResult, printResults, type
 import { readEnvironment, readPlans } from "../settings.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
-/** `accounts`: the accounts that may call the API, and their plans. */
 export function defineAccounts(group: Command, context: CommandContext): void {
   const { clock, env, flags, terminal } = context;
   group.addHelpText("afterAll", HELP);
@@ -72,7 +71,6 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       });
     });
 
-  /** Prints everything about an account: its plan, the usage of both windows, and its keys. */
   async function show(account: Account | undefined, id: string, plans: PlanTable): Promise<void> {
     if (account === undefined)
       return failWithAccountError(context, id, { ok: false, code: "account_not_found" });

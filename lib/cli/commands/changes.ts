@@ -7,7 +7,6 @@ import { readInt64, readNumberBetween } from "../arguments.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { printResult, printResults } from "../output.ts";
 
-/** `changes`: those that have not been delivered. */
 export function defineChanges(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 

@@ -28,7 +28,6 @@ export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly target?: string;
 }
 
-/** `console`: a page to manage the store with, on this machine, until a signal stops it. */
 export function defineConsole(command: Command, context: CommandContext): void {
   addVerificationOptions(
     command
@@ -46,31 +45,29 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const environment = isGiven ? readEnvironment(env) : undefined;
       const plans = await readPlans(flags, env);
       const domains = readConsoleDomains(domainsFlags, env);
-      const settings = { port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) };
-      await withStore(
-        context,
-        async ({ store, name: storeName, isMetered = false, explain = (error) => error }) => {
-          const stop = context.waitForStop();
-          // No link is printed for a console that can show nothing. On a full disk it still shows everything.
-          await store.check().catch(async (error: unknown) => {
-            const reads = [store.accounts.find("demo"), store.orders.find(0n)];
-            await Promise.all(reads).catch(() => Promise.reject(error));
-            terminal.log(`No change can be made: ${toPrinted(toErrorReport(explain(error)).message)}`);
-          });
-          const server = await listenOn({ host: LOOPBACK, port }, "--port", () =>
-            startConsole({ ...settings, store, storeName, isMetered, explain }),
-          );
-          try {
-            const result = { link: server.link, database: storeName };
-            if (flags.json) await printResult(context, result);
-            else await terminal.print(formatStart(result));
-            await stop;
-          } finally {
-            await server.close();
-          }
-          terminal.log("The console has stopped, and its session has ended.");
-        },
-      );
+      await withStore(context, async ({ store, name: storeName, isMetered = false, explain }) => {
+        const stop = context.waitForStop();
+        const settings = {
+          ...{ port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) },
+          ...{ store, storeName, isMetered, explain: (error: unknown) => explain?.(error) ?? error },
+        };
+        // No link is printed for a console that can show nothing. On a full disk it still shows everything.
+        await store.check().catch(async (error: unknown) => {
+          const reads = [store.accounts.find("demo"), store.orders.find(0n)];
+          await Promise.all(reads).catch(() => Promise.reject(error));
+          terminal.log(`No change can be made: ${toPrinted(toErrorReport(settings.explain(error)).message)}`);
+        });
+        const server = await listenOn({ host: LOOPBACK, port }, "--port", () => startConsole(settings));
+        try {
+          const result = { link: server.link, database: storeName };
+          if (flags.json) await printResult(context, result);
+          else await terminal.print(formatStart(result));
+          await stop;
+        } finally {
+          await server.close();
+        }
+        terminal.log("The console has stopped, and its session has ended.");
+      });
     });
 }
 

@@ -23,7 +23,6 @@ import {
 } from "../stores.ts";
 import { outboxOf } from "./changes.ts";
 
-/** `database`: checks or copies a database, rehearses a restore, or creates and migrates its tables. */
 export function defineDatabase(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 

@@ -34,7 +34,6 @@ import { printResults } from "../output.ts";
 import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
 import { watchHosts } from "../watch.ts";
 
-/** `domains`: the DNS records of custom domains, printed and verified. */
 export function defineDomains(group: Command, context: CommandContext): void {
   const { terminal } = context;
   group.addHelpText("afterAll", HELP);
@@ -210,7 +209,6 @@ interface TargetedHost extends HostToVerify {
   readonly target: string;
 }
 
-/** Assigns zones to hosts from the values of `--zone`. */
 function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
   const zones = readZones(values, (name) => hosts.some(({ host }) => host === name));
   return hosts.map((host) => {
@@ -219,7 +217,6 @@ function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: reado
   });
 }
 
-/** Reads the values of `--zone`: the zone of each host. */
 export function readZones(
   values: readonly string[] = [],
   isDomain: (host: string) => boolean = () => true,

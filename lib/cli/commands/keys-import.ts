@@ -12,7 +12,6 @@ import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { readEnvironment } from "../settings.ts";
 
-/** `keys import`: the keys of another system, by their hashes. */
 export function addKeysImport(group: Command, context: CommandContext): void {
   const { clock, env, flags, terminal } = context;
   group

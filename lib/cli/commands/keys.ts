@@ -15,7 +15,6 @@ import { readEnvironment } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { addKeysImport } from "./keys-import.ts";
 
-/** `keys`: the API keys of accounts. */
 export function defineKeys(group: Command, context: CommandContext): void {
   const { clock, env, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);
@@ -144,7 +143,6 @@ function readDash(text: string): string {
   );
 }
 
-/** The most that is read from standard input to find a key, in characters. */
 const MAX_INPUT_CHARS = 65_536;
 
 /** Reads the only key on standard input, alone or within other text such as a header, and returns its identifier. */
@@ -187,7 +185,6 @@ export const KEY_COLUMNS = [
   ...["keyId", "name", "state", "bannedUntil", "created", "lastUsed", "expires", "revoked", "successorId"],
 ];
 
-/** Describes a key for people, without its hash. */
 export function summarizeKey(key: ApiKey, now: Instant, account: Account): Result {
   const bannedUntil = banEndAt(account.rejections[key.id], now);
   return {

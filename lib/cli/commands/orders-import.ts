@@ -13,7 +13,6 @@ import { createProgress, printResult } from "../output.ts";
 import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
 import { readFormat } from "./import-format.ts";
 
-/** `orders import`: any number of orders in bounded memory. */
 export function addImportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("import")
@@ -96,7 +95,6 @@ nothing.`;
 interface Source extends AsyncDisposable {
   readonly chunks: Readable;
   bytesRead(): number;
-  /** Total bytes, if known. */
   readonly size?: number;
   /** Identifies the file, whatever its path. */
   readonly identity?: string;

@@ -22,7 +22,6 @@ import { EXIT } from "../errors.ts";
 import { createProgress, printResult, printResults, type Result } from "../output.ts";
 import { addImportCommand } from "./orders-import.ts";
 
-/** `orders`: single orders through their lifecycle, and import and export of any number of them. */
 export function defineOrders(group: Command, context: CommandContext): void {
   const { clock, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);

@@ -45,7 +45,6 @@ import {
 } from "../settings.ts";
 import { chooseStore, type OpenedStore } from "../stores.ts";
 
-/** `serve`: the API over HTTP, until a signal stops it. */
 export function defineServe(command: Command, context: CommandContext): void {
   const { clock, env, flags: storeFlags, terminal, version } = context;
   addLogOptions(addServeOptions(command))
@@ -114,22 +113,14 @@ export function defineServe(command: Command, context: CommandContext): void {
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
           ...{ version, node: process.version, store: name, schema, environment },
           settings: {
-            ...address,
-            ...handlerOptions,
-            trustProxy,
-            ...limits,
-            plan,
-            plans,
-            domains: file,
-            preview: flags.preview,
+            ...{ ...address, ...handlerOptions, trustProxy, ...limits },
+            ...{ plan, plans, domains: file, preview: flags.preview },
           },
         });
         try {
-          // Seed only while the server is listening, so that the key is always shown.
           if (flags.reportOnly)
-            warn(
-              "Limits and bans are only reported (--report-only): no request with a valid key is rejected.",
-            );
+            warn("--report-only: limits and bans reject no request with a valid key, and are only reported.");
+          // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, environment, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
@@ -376,7 +367,6 @@ function stampOf(path: string): string {
   }
 }
 
-/** Starts the metrics server, if it has an address. Otherwise nothing is measured. */
 async function startMetrics(
   address: ListenAddress | undefined,
   version: string,

@@ -9,7 +9,6 @@ import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { formatResults, printJson } from "../output.ts";
 
-/** `smoke`: tests a deployed service from the outside. */
 export function defineSmoke(command: Command, context: CommandContext): void {
   command
     .argument("<base-url>", `the base URL of the service, which ends with ${API_VERSION_PATH}`)

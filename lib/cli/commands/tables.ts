@@ -6,7 +6,6 @@ import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";
 import { chooseStore, explainDynamodbError, namesOf } from "../stores.ts";
 
-/** `tables`: DynamoDB tables for emulators and experiments. A deployed stack creates its own. */
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 

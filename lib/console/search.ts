@@ -2,10 +2,8 @@
 import { html } from "hono/html";
 import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
 import { findAnyKey, findKey } from "../accounts/hash-key.ts";
-import { formatCount } from "../core/text.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { parseInt64 } from "../orders/int64.ts";
-import { formatList } from "./accounts/accounts-page.ts";
 import { findOrder } from "./orders/order-page.ts";
 import {
   type ConsoleApp,
@@ -14,7 +12,6 @@ import {
   pathOf,
   plainPage,
   type View,
-  withQuery,
 } from "./page.ts";
 
 /**
@@ -42,13 +39,13 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return `${pathOf(view, "accounts", account.id)}?${new URLSearchParams({ key: keyId })}`;
   }
 
-  /** The address of an order or an account. If both have this identifier, the page of the order says so. */
+  /** The address of an order, otherwise of an account. */
   async function findById(view: View, text: string): Promise<string | undefined> {
     const id = orderIdOf(text);
+    if (id !== undefined && (await findOrder(store.orders, id)) !== undefined)
+      return pathOf(view, "orders", `${id}`);
     const accountId = text.toLowerCase();
-    const isOrder = id !== undefined && (await findOrder(store.orders, id)) !== undefined;
     const isAccount = isAccountId(accountId) && (await store.accounts.find(accountId)) !== undefined;
-    if (isOrder) return `${pathOf(view, "orders", `${id}`)}${isAccount ? "?also" : ""}`;
     return isAccount ? pathOf(view, "accounts", accountId) : undefined;
   }
 
@@ -68,12 +65,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     if (key !== undefined)
       return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
-    if (redactKeys(text) !== text) {
-      const named = [...text.matchAll(KEY_START)].slice(0, MAX_LIKE).map(([, id = ""]) => id);
-      const known = await Promise.all(named.map((id) => isAccountId(id) && store.accounts.find(id)));
-      const owners = new Set(known.flatMap((account) => (account ? [account.id] : [])));
-      return html`${shown} is not one whole key.${linksTo(view, "accounts", [...owners], "It may be of")}`;
-    }
+    if (redactKeys(text) !== text) return html`${shown} is not one whole key.`;
     if (orderIdOf(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
     const hosts = (await listHosts()).filter((host) => host.includes(text.toLowerCase())).slice(0, MAX_LIKE);
     const domainLinks = linksTo(view, "domains", hosts, "Some domains contain it:");
@@ -84,31 +76,19 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return html`There is no account ${shown}.${await linksToBeginning(view, start)}${domainLinks} ${NOT_BY_NAME}`;
   }
 
-  /** How many account IDs begin with a string, the first of them, and the list of all. Stores find nothing within an ID. */
+  /** The first accounts whose ID begins with a string. Stores find nothing within an ID. */
   async function linksToBeginning(view: View, start: string): Promise<Html> {
     const ids: string[] = [];
-    for await (const { id } of store.accounts.list(start, MAX_COUNTED)) {
-      if (!id.startsWith(start)) break;
-      ids.push(id);
-    }
+    for await (const { id } of store.accounts.list(start, MAX_LIKE + 1))
+      if (id.startsWith(start)) ids.push(id);
     if (ids.length === 0) return html` None begins with it; only the beginnings of account IDs are searched.`;
-    const count = `${formatCount(ids.length)}${ids.length < MAX_COUNTED ? "" : " or more"}`;
-    const all = withQuery(pathOf(view, "accounts"), formatList({ show: "all", begins: start, starts: [] }));
-    const begin = ids.length === 1 ? "1 begins" : `${count} begin`;
-    const more = ids.length > MAX_LIKE ? html` <a href="${all}">Show all of them</a>.` : "";
-    return html`${linksTo(view, "accounts", ids.slice(0, MAX_LIKE), `${begin} with it:`)}${more}
+    return html`${linksTo(view, "accounts", ids.slice(0, MAX_LIKE), "These begin with it:")}${ids.length > MAX_LIKE ? " and more" : ""}.
       Only the beginnings of account IDs are searched.`;
   }
 }
 
 /** The accounts, and the domains, that are named if there is none of this ID. */
 const MAX_LIKE = 5;
-
-/** The most accounts that are read to count those that begin with what was sought. */
-const MAX_COUNTED = 1_000;
-
-/** The start of a key, which names its account. */
-const KEY_START = /so_(?:test|live)_([a-z0-9-]+)_/g;
 
 const NOTHING = html`<p>Type the ID of an order or an account, a key, or the name of a domain.</p>`;
 

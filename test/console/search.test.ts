@@ -7,7 +7,7 @@ import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { DamagedOrderError } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { follow, readTable, useSession } from "../support/console.ts";
+import { useSession } from "../support/console.ts";
 
 let console: Awaited<ReturnType<typeof useSession>>;
 beforeEach(async () => {
@@ -36,7 +36,7 @@ test.each([
   ["acme", "accounts/acme", "<h1>acme</h1>"],
   ["  -7\n", "orders/-7", "Order -7"],
   ["2002", "accounts/2002", "<h1>2002</h1>"],
-  ["1001", "orders/1001?also", "There is also <a"],
+  ["1001", "orders/1001", "<h1>Order 1001</h1>"],
   ["13", "orders/13", "Order 13 is damaged"],
   [" Acme-EU ", "accounts/acme-eu", "<h1>acme-eu</h1>"],
   ["#1001", "orders/1001", "<h1>Order 1001</h1>"],
@@ -49,8 +49,8 @@ test.each([
 });
 
 test.each([
-  ["acm", "There is no account <code>acm</code>. 2 begin with it: <a"],
-  ["Acm", "There is no account <code>Acm</code>. 2 begin with it: <a"],
+  ["acm", "There is no account <code>acm</code>. These begin with it: <a"],
+  ["Acm", "There is no account <code>Acm</code>. These begin with it: <a"],
   ["zzz", "There is no account <code>zzz</code>."],
   ["lobex", "None begins with it; only the beginnings of account IDs are searched."],
   ["1,01", "<code>1,01</code> is neither the ID of an order"],
@@ -68,28 +68,13 @@ test.each([
   expect(missing.text).not.toMatch(/so_test_acme_\w|<img/);
 });
 
-test("what many accounts begin with leads to a list of all of them, on pages of their own", async () => {
-  const ids = Array.from({ length: 60 }, (_, index) => `wonk-${String(index).padStart(2, "0")}`);
+test.each([5, 6])("of %i accounts that begin with what was sought, five are links", async (count) => {
+  const ids = Array.from({ length: count }, (_, index) => `wonk-${index}`);
   for (const id of ["wonk", ...ids, "wonl"])
     await console.store.accounts.create({ id, plan: "free", keys: [] });
   const { text } = await search("wonk-");
-  expect(text).toContain("60 begin with it:");
-  const [, href = ""] = /<a href="([^"]+)">Show all of them/.exec(text) ?? [];
-  const pages = await follow(console.get, await readTable(await console.get(href)), "Next page");
-  expect(pages.map(({ rows }) => rows)).toEqual([ids.slice(0, 50), ids.slice(50)]);
-  expect(pages[1]?.text).toContain("All accounts that begin with wonk- after wonk-49");
-  expect((await readTable(await console.get("accounts?begins=wonk"))).rows.slice(0, 2)).toEqual([
-    "wonk",
-    "wonk-00",
-  ]);
-});
-
-test("a part of a key leads to its account", async () => {
-  const { text } = await search(
-    `${generateKey("test", "acme-eu").slice(0, -3)} ${generateKey("live", "nobody").slice(0, -3)}`,
-  );
-  expect(text).toMatch(/is not one whole key\. It may be of <a href="[^"]*\/accounts\/acme-eu">acme-eu<\/a>/);
-  expect(text).not.toContain("accounts/nobody");
+  expect([...text.matchAll(/\/accounts\/(wonk?l?[^"]*)"/g)].map(([, id]) => id)).toEqual(ids.slice(0, 5));
+  expect(text.includes("and more.")).toBe(count === 6);
 });
 
 test("a search for nothing says what can be sought", async () => {

@@ -278,24 +278,6 @@ describeInBrowser("the console in a browser", (browser) => {
     }
   });
 
-  test("a narrow list of accounts shows the window of which more is used", async () => {
-    const { page, at, store, accounts } = await openFilled({ viewport: { width: 390, height: 844 } });
-    const [{ hash } = expect.fail()] = (await store.accounts.find("acme"))?.keys ?? [];
-    await accounts.setPlan("acme", { plan: "free" });
-    // The page must be read in the minute of the requests.
-    if (Date.now() % 60_000 > 45_000) await sleep(15_000);
-    // A request of an earlier minute makes the two windows differ.
-    const now = Date.now();
-    await store.accounts.admit({ accountId: "acme", hash }, now - 60_000);
-    for (let request = 0; request < 60; request++)
-      await store.accounts.admit({ accountId: "acme", hash }, now);
-    await page.goto(at("accounts"));
-    expect(await page.innerText("#account-acme")).toMatch(/60 of 60 a minute\s+at a limit/);
-    await expectFits(page, "accounts");
-    await page.setViewportSize({ width: 1280, height: 844 });
-    expect(await page.innerText("#account-acme")).toMatch(/60\s+of 60\s+61\s+of 1000\s/);
-  });
-
   test.each([390, 800, 1280])(
     "account IDs and key IDs that differ at their ends are shown whole (%d pixels)",
     async (width) => {

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { type Account, banEndAt, isActive, usedQuotasAt } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
-import { formatCount, formatDuration } from "../../core/text.ts";
+import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
@@ -38,8 +38,6 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
 /** One page of the list. */
 export interface AccountList {
   readonly show: Filter;
-  /** Only accounts whose ID begins with this; empty for every account. */
-  readonly begins: string;
   /**
    * The accounts after which the pages begin, from the second page to the one that is shown. The earlier ones are for going
    * back, because stores list forwards only. Empty for the first page.
@@ -51,21 +49,18 @@ export interface AccountList {
 export function parseList(query = ""): AccountList {
   const params = new URLSearchParams(query);
   const [show = "all", after = ""] = [params.get("show") ?? undefined, params.get("after") ?? undefined];
-  const begins = params.get("begins") ?? "";
   const starts = after === "" ? [] : after.split(",");
   const isValid = starts.length <= MAX_STARTS && starts.every(isAccountId);
   return {
     show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all",
-    begins: isAccountId(begins) ? begins : "",
     starts: isValid ? starts : [],
   };
 }
 
 /** The query string of a list; empty for the first page of all accounts. */
-export function formatList({ show, begins, starts }: AccountList): string {
+export function formatList({ show, starts }: AccountList): string {
   const filter = show === "all" ? [] : [`show=${show}`];
-  const part = begins === "" ? [] : [`begins=${begins}`];
-  return [...filter, ...part, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
+  return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
 }
 
 /** The most accounts on one page. */
@@ -74,35 +69,25 @@ const PAGE_SIZE = 50;
 /** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
 const MAX_READ = 3_000;
 
-/**
- * Reads the accounts of a page, where the next one begins, if there may be one, and how many accounts each filter has, if
- * every account was read.
- */
+/** Reads the accounts of a page, and where the next one begins, if there may be one. */
 async function readList(
   store: AccountStore,
-  { show, begins, starts }: AccountList,
-  isIn: Readonly<Record<Filter, (account: Account) => boolean>>,
-) {
-  const after = starts.at(-1) ?? (begins || undefined);
-  // A list begins after an ID, so the account of this very ID is read by itself.
-  const first = after === begins ? await store.find(begins) : undefined;
-  const shown = first !== undefined && isIn[show](first) ? [first] : [];
-  const counts = { all: 0, banned: 0, limit: 0 };
+  { show, starts }: AccountList,
+  isShown: (account: Account) => boolean,
+): Promise<{ readonly shown: readonly Account[]; readonly next?: string | undefined }> {
+  const shown: Account[] = [];
   let last: string | undefined;
   // One more, to know whether there are more.
   let left = show === "all" ? PAGE_SIZE + 1 : MAX_READ;
-  for await (const account of store.list(after, left)) {
-    if (!account.id.startsWith(begins)) return { shown };
+  for await (const account of store.list(starts.at(-1), left)) {
     left -= 1;
-    if (isIn[show](account)) {
+    if (isShown(account)) {
       if (shown.length === PAGE_SIZE) return { shown, next: last };
       shown.push(account);
     }
-    for (const filter of FILTER_NAMES) if (isIn[filter](account)) counts[filter] += 1;
     last = account.id;
   }
-  if (left === 0) return { shown, next: last };
-  return after === undefined ? { shown, counts } : { shown };
+  return left === 0 ? { shown, next: last } : { shown };
 }
 
 export async function sendAccountsPage(
@@ -111,27 +96,25 @@ export async function sendAccountsPage(
   list: AccountList,
   result?: FormResult,
 ): Promise<Response> {
-  const { show, begins, starts } = list;
+  const { show, starts } = list;
   const [after, now] = [starts.at(-1), clock()];
   const isIn = {
     all: () => true,
     banned: (account: Account) => bansOf(account, now).length > 0,
     limit: (account: Account) => usedPart(account, now, plans) >= HIGH,
   };
-  const { shown, next, counts } = await readList(store.accounts, list, isIn);
+  const { shown, next } = await readList(store.accounts, list, isIn[show]);
   const view = { ...c.get("view"), list: formatList(list) };
   const path = pathOf(view, "accounts");
-  const linkTo = (to: Partial<AccountList>) =>
-    withQuery(path, formatList({ show, begins, starts: [], ...to }));
+  const linkTo = (to: Partial<AccountList>) => withQuery(path, formatList({ show, starts: [], ...to }));
   const pages = linkRow("Pages", [
     ["First page", starts.length === 0 ? undefined : linkTo({})],
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
     ["Next page", next && linkTo({ starts: [...starts, next].slice(-MAX_STARTS) })],
   ]);
-  const filters = FILTER_NAMES.map((each) => {
-    const count = counts === undefined ? "" : ` (${formatCount(counts[each])})`;
-    return [`${FILTERS[each][0]}${count}`, linkTo({ show: each }), each === show] as const;
-  });
+  const filters = FILTER_NAMES.map(
+    (each) => [FILTERS[each][0], linkTo({ show: each }), each === show] as const,
+  );
   const rows = shown.map((account) => {
     const { id, keys } = account;
     const { minute, day } = usageBars(account, now, plans);
@@ -140,14 +123,13 @@ export async function sendAccountsPage(
       itemLink(view, "accounts", id),
       planName(account, plans),
       minute,
-      html`${day}${tighterMinute(account, now, plans)}`,
+      day,
       activeKeys,
       stateOf(account, now, plans),
     ];
     return { id: `account-${id}`, cells };
   });
-  const part = begins === "" ? "" : ` that begin with ${begins}`;
-  const title = `${FILTERS[show][1]}${part}${after === undefined ? "" : ` after ${after}`}`;
+  const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;
   const content = html`${table(COLUMNS, rows, explainEmpty(list, next))} ${pages}`;
   const body = html`${panel("table", title, content, { layout: "flush", actions: linkRow("Accounts to show", filters) })}
     ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
@@ -179,10 +161,10 @@ function createDialog(view: View, plans: PlanTable | undefined, result: FormResu
 }
 
 /** The reason why a page of the list has no accounts. */
-function explainEmpty({ show, begins, starts }: AccountList, next: string | undefined): string {
+function explainEmpty({ show, starts }: AccountList, next: string | undefined): string {
   if (next !== undefined)
     return "No such accounts among those that were read for this page. The next page may have some.";
-  if (show === "all" && starts.length === 0 && begins === "")
+  if (show === "all" && starts.length === 0)
     return "There are no accounts yet. An account is a caller of the API: create one, then issue its key on its page.";
   return FILTERS[show][2];
 }
@@ -196,15 +178,6 @@ function bansOf({ keys, rejections }: Account, now: Instant): readonly Instant[]
 function usedPart(account: Account, now: Instant, plans?: PlanTable): number {
   if (limitsOf(account, plans) === undefined) return 0;
   return Math.max(...Object.values(usedQuotasAt(account, now, plans)).map(({ used, limit }) => used / limit));
-}
-
-/** The usage of this minute, if more of it is used than of today: a narrow window shows it in the place of today's. */
-function tighterMinute(account: Account, now: Instant, plans?: PlanTable): Html | "" {
-  const { minute, day } = usedQuotasAt(account, now, plans);
-  const isTighter = minute.used / minute.limit > day.used / day.limit;
-  if (limitsOf(account, plans) === undefined || !isTighter) return "";
-  return html`<div class="tighter number"><strong>${formatCount(minute.used)}</strong>
-    <span class="quiet">of ${formatCount(minute.limit)} a minute</span></div>`;
 }
 
 /** What an operator should know about an account at once. */

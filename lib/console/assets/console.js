@@ -229,7 +229,7 @@ function readAddress() {
   const key = new URLSearchParams(location.search).get("key");
   if (key !== null) location.replace(`#key-${key}`);
   const address = new URL(location.href);
-  const shownOnce = ["added", "key", "also", "created", "deleted", "removed"].filter((name) =>
+  const shownOnce = ["added", "key", "created", "deleted", "removed"].filter((name) =>
     address.searchParams.has(name),
   );
   for (const name of shownOnce) address.searchParams.delete(name);

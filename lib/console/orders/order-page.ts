@@ -69,18 +69,12 @@ export async function sendOrderPage(
   const lead = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";
   const known = table(HISTORY_COLUMNS, changes, "Its changes are not known.");
   const body = html`${panel("record", "Record", facts)} ${panel("history", "History", known, { layout: "flush cards" })}`;
-  const also = html`There is also <a href="${pathOf(view, "accounts", `${id}`)}">an account ${id}</a>.`;
-  const found =
-    c.req.query("also") === undefined
-      ? undefined
-      : ({ kind: "success", title: "Found.", message: also } as const);
   return sendPage(c, {
     ...page,
     title: `Order ${id}`,
     lead: isKnown ? lead : explainUnknownStatus(order),
     actions: orderActions(view, order, now),
     body,
-    notice: notice ?? found,
   });
 }
 

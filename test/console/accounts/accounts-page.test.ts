@@ -132,24 +132,17 @@ test("the page of an account leads back to the page of the list that it was open
   expect(await console.textOf("accounts/shop-100")).toMatch(/href="[^"]*\/accounts">← All accounts/);
 });
 
-test("the filters have counts if every account was read for the page, and an account can be in both", async () => {
+test("an account can be banned and at a limit", async () => {
   const { accounts } = console.store;
   const key = { id: "banned.k", hash: "1".repeat(64), createdAt: 0 };
   await accounts.create({ id: "banned", plan: "free", keys: [key] });
   for (let request = 0; request < 81; request++)
     await accounts.admit({ accountId: "banned", hash: key.hash }, console.clock());
-  const filters = async (path: string) =>
-    /aria-label="Accounts to show">.*?<\/nav>/s
-      .exec((await get(path)).text)?.[0]
-      .match(/(?<=>)\w[^<]*(?=<\/a>)/g);
-  expect(await filters("accounts")).toEqual(["All (1)", "Banned (1)", "Near a limit (1)"]);
   expect((await get("accounts")).text).toMatch(
     /badge bad">banned<[^>]*>, 15 min left<[\s\S]*badge bad">at a limit</,
   );
-  await fill();
-  expect(await filters("accounts"), "read in part").toEqual(["All", "Banned", "Near a limit"]);
-  expect(await filters("accounts?show=limit")).toEqual(["All (231)", "Banned (1)", "Near a limit (1)"]);
-  expect(await filters("accounts?show=limit&after=banned")).toEqual(["All", "Banned", "Near a limit"]);
+  for (const show of ["banned", "limit"])
+    expect((await get(`accounts?show=${show}`)).rows).toEqual(["banned"]);
 });
 
 test("a store of many accounts is read in part for a filter, and the next page goes on from there", async () => {

@@ -2,9 +2,6 @@
  * Access to the console: one browser, with the session that its link starts, and only from the console's own pages.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
-import type { HttpBindings } from "@hono/node-server";
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
@@ -59,15 +56,8 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
   return c.html(plainPage("Too large", problem), 413);
 };
 
-/**
- * Creates the one session of a console. It ends with the process, and nothing of it is stored. `keepConnection` gets the
- * connection of every request that has it.
- */
-export function createSession(
-  port: number,
-  view: Pick<View, "storeName" | "sections">,
-  keepConnection: (connection: Socket) => void,
-) {
+/** Creates the one session of a console. It ends with the process, and nothing of it is stored. */
+export function createSession(port: string, view: Pick<View, "storeName" | "sections">) {
   /**
    * The path of every address, without a slash at the end. Browsers send a cookie to every port of a host. They send this
    * one only below its path, which another server on this machine does not know.
@@ -93,7 +83,6 @@ export function createSession(
   /** Rejects requests without the cookie, and changes without the token, so that no other page can make one. */
   const membersOnly: MiddlewareHandler<ConsoleVariables> = async (c, next) => {
     if (!isMember(c)) return c.html(NO_ACCESS, 401);
-    keepConnection((c.env as HttpBindings).incoming.socket);
     const isChange = c.req.method === "POST";
     const fields = isChange ? await readForm(c) : {};
     if (isChange && !isEqual(fields["token"], formToken)) return c.html(WRONG_FORM, 403);
@@ -148,23 +137,4 @@ function newSecret(): string {
 function isEqual(given: string | undefined, secret: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return given !== undefined && timingSafeEqual(digest(given), digest(secret));
-}
-
-const MAX_UNAUTHENTICATED_CONNECTIONS = 100;
-
-/**
- * Keeps the console reachable while another program on the machine opens connections: for each above the limit, the
- * oldest one that has not shown the session is closed. Returns a function for a connection that has shown it.
- */
-export function limitConnections(server: Server): (connection: Socket) => void {
-  const unauthenticated = new Set<Socket>();
-  server.on("connection", (connection: Socket) => {
-    unauthenticated.add(connection);
-    connection.once("close", () => unauthenticated.delete(connection));
-    const [oldest] = unauthenticated;
-    if (unauthenticated.size <= MAX_UNAUTHENTICATED_CONNECTIONS || oldest === undefined) return;
-    unauthenticated.delete(oldest);
-    oldest.destroy();
-  });
-  return (connection) => void unauthenticated.delete(connection);
 }

@@ -8,12 +8,12 @@
  */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { html } from "hono/html";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
-import { createSession, limitConnections, ownPagesOnly, securityHeaders, smallFormsOnly } from "./access.ts";
+import { listen } from "../node/listen.ts";
+import { createSession, ownPagesOnly, securityHeaders, smallFormsOnly } from "./access.ts";
 import { addAccountPages } from "./accounts/accounts.ts";
 import { addDomainPages } from "./domains/domains.ts";
 import { type DomainsOptions, openDomains } from "./domains/hosts.ts";
@@ -55,15 +55,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     overrideGlobalObjects: false,
     serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
   }) as Server;
-  const keepConnection = limitConnections(server);
-  await new Promise<void>((resolve, reject) => {
-    // A later error is that of a connection which could not be accepted. It must not end the process.
-    server.on("error", reject).listen(options.port, LOOPBACK, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const origin = await listen(server, options.port, LOOPBACK);
   // A console that was started without domains has no section about them.
   const sections = SECTIONS.filter(({ path }) => path !== "domains" || options.domains !== undefined);
-  const session = createSession(port, { storeName, sections }, keepConnection);
+  const session = createSession(new URL(origin).port, { storeName, sections });
   const { basePath } = session;
 
   app.use(securityHeaders, ownPagesOnly(basePath), smallFormsOnly);
@@ -97,7 +92,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
 
   return {
-    link: `http://${LOOPBACK}:${port}${basePath}/start#${session.linkToken}`,
+    link: `${origin}${basePath}/start#${session.linkToken}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

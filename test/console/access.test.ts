@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -274,31 +273,6 @@ test("a malformed, unfinished or chunked form is rejected, and is no failure of 
     duplex: "half",
   } as RequestInit).catch(() => {});
   expect(console.lines).toEqual([]);
-});
-
-test("300 connections of another program do not keep the operator out, and do not end the operator's", async () => {
-  const console = await useSession();
-  const { host, port } = new URL(console.origin);
-  const own = connect(Number(port), "127.0.0.1");
-  const ask = () => {
-    own.write(
-      `GET ${basePathOf(console)}/accounts HTTP/1.1\r\nHost: ${host}\r\nCookie: ${console.cookie}\r\n\r\n`,
-    );
-    return new Promise((resolve) =>
-      own.once("data", (data) => resolve(statusOf(`${data}`))).once("close", resolve),
-    );
-  };
-  expect(await ask()).toBe(200);
-  const idle = Array.from({ length: 300 }, () => connect(Number(port), "127.0.0.1").on("error", () => {}));
-  try {
-    let closed = 0;
-    for (const connection of idle) connection.once("close", () => closed++).resume();
-    await expect.poll(() => closed).toBeGreaterThanOrEqual(200);
-    expect(statusOf(await send(console, `GET ${basePathOf(console)}/start`))).toBe(200);
-    expect(await ask()).toBe(200);
-  } finally {
-    for (const connection of [own, ...idle]) connection.destroy();
-  }
 });
 
 const DOMAIN = "orders.example.com";

@@ -24,6 +24,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     "lib/plans",
     "lib/accounts",
     "lib/domains",
+    "lib/node/listen.ts",
     "lib/stores/store.ts",
   ],
   "lib/cli": ["lib"],
@@ -59,7 +60,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/console": [
     /^(hono|@hono\/node-server)(\/|$)/,
     /^yaml$/,
-    /^node:(crypto|fs|fs\/promises|http|net|path|timers\/promises)$/,
+    /^node:(crypto|fs|fs\/promises|http|path|timers\/promises)$/,
   ],
   "lib/cli": [/./],
   infra: [/./],

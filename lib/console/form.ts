@@ -13,32 +13,25 @@ export interface FormResult {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Makes a change. `names` are those of the fields that have another name than the path of an issue. */
+/** Makes a change. Its fields have the names by which an issue names them. */
 export async function submit(
   form: string,
   { fields }: View,
   change: () => Promise<Notice>,
-  names: Readonly<Record<string, string>> = {},
 ): Promise<FormResult> {
   try {
     const notice = await change();
     return { form, notice, errors: {}, values: notice.kind === "failure" ? fields : {} };
   } catch (error) {
-    return invalidForm(form, fields, error, names);
+    return invalidForm(form, fields, error);
   }
 }
 
 /** The result of an invalid input: its issues become errors of the fields. Throws any other error again. */
-export function invalidForm(
-  form: string,
-  values: FormResult["values"],
-  error: unknown,
-  names: Readonly<Record<string, string>> = {},
-): FormResult {
+export function invalidForm(form: string, values: FormResult["values"], error: unknown): FormResult {
   if (!isInvalidInput(error)) throw error;
-  const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }));
-  const errors = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
-  return { form, notice: { kind: "failure", message: explainIssues(issues) }, errors, values };
+  const errors = Object.fromEntries(error.issues.map(({ path, message }) => [path, message]));
+  return { form, notice: { kind: "failure", message: explainIssues(error.issues) }, errors, values };
 }
 
 /** A form that makes a change. It carries the token of the session, and the list that its page shows or leads back to. */

@@ -345,7 +345,7 @@ test("no page is shown, and no form changes anything, without the session, by an
     wrong.set("token", `${token.slice(1)}x`);
     for (const [headers, body] of [
       [[own], full],
-      [[own, session], new URLSearchParams({ account: "acme" })],
+      [[own, session], new URLSearchParams({ accountId: "acme" })],
       [[own, session], wrong],
       [[session], full],
       [[session, "Origin: null"], full],

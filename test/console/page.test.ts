@@ -11,7 +11,7 @@ test("what a store or a form contains is text in the page", async () => {
   const order = { record: { id: 1n, shipDate: hostile }, status: "pending" } as const;
   await store.orders.place([order], 0, { by: hostile, requestId: hostile });
   const console = await useSession({ store, storeName: hostile });
-  const fields = { account: hostile, plan: hostile, id: hostile, perDay: hostile };
+  const fields = { accountId: hostile, plan: hostile, id: hostile, perDay: hostile };
   const escaped = encodeURIComponent(hostile);
   const pages = await Promise.all([
     console.get("accounts"),

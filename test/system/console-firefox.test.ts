@@ -36,7 +36,7 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
 
   test("an account is created, gets a named key that is copied, and is deleted once its ID was typed", async () => {
     await page.click("button", "Create account…");
-    await page.click("#create-account");
+    await page.click("#create-accountId");
     await page.type(`acme${ENTER}`);
     await hasText("The account acme has been created");
     await page.click("button", "Issue key…");
@@ -60,7 +60,7 @@ describe.skipIf(program === undefined)("the console in Firefox", () => {
     await page.until("document.activeElement.id === 'delete-dialog'");
     await page.type(`${TAB}wrong${ENTER}`);
     await hasText("Nothing was deleted");
-    await page.until("document.activeElement.id === 'delete-account'");
+    await page.until("document.activeElement.id === 'delete-accountId'");
     await page.evaluate("document.activeElement.select()");
     await page.type(`acme${ENTER}`);
     await hasText("The account acme has been deleted");

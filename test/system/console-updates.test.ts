@@ -60,10 +60,13 @@ describeInBrowser("updates of the console", (browser) => {
     const open = () => page.click("[data-opens=keys-dialog]");
     await open();
     await page.fill("#issue-name", "scanner");
-    await page.fill("#issue-expires", "2001-01-01");
+    await page.fill("#issue-expiresAt", "2001-01-01");
     await page.click("button:text-is('Issue key')");
     await page.waitForSelector("text=Give a time in the future.");
-    const typed = async () => [await page.inputValue("#issue-name"), await page.inputValue("#issue-expires")];
+    const typed = async () => [
+      await page.inputValue("#issue-name"),
+      await page.inputValue("#issue-expiresAt"),
+    ];
     expect(await typed()).toEqual(["scanner", "2001-01-01"]);
     await page.keyboard.press("Escape");
     await page.click("text=Dismiss");
@@ -77,7 +80,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForSelector("text=The plan is now business.");
     expect(await typed()).toEqual(["scanner", "2001-01-01"]);
     await open();
-    await page.fill("#issue-expires", "");
+    await page.fill("#issue-expiresAt", "");
     await page.click("button:text-is('Issue key')");
     await page.waitForSelector("#issued-key");
     expect(await typed()).toEqual(["", ""]);

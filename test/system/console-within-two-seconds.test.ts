@@ -10,7 +10,7 @@ describeInBrowser("what the console shows within two seconds", (browser) => {
   test("an account is created, gets a key, which is copied and never shown again, and its use appears within two seconds", async () => {
     const { page, at, store, faults } = await openConsole(browser(), createMemoryStore());
     await page.click("[data-opens=create]");
-    await page.fill("#create-account", "acme");
+    await page.fill("#create-accountId", "acme");
     await page.click("button:text-is('Create account')");
     await issueKey(page);
     const key = await page.innerText("#issued-key");

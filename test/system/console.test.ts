@@ -53,7 +53,7 @@ describeInBrowser("the console in a browser", (browser) => {
       await expectAccessible(page, "a search that found nothing");
       await page.goto(at("accounts"));
       await page.click("[data-opens=create]");
-      await page.fill("#create-account", "globex");
+      await page.fill("#create-accountId", "globex");
       await page.selectOption("#create-plan", "enterprise");
       await page.fill("#create-perMinute", "-1");
       await page.fill("#create-perDay", "many");
@@ -124,14 +124,14 @@ describeInBrowser("the console in a browser", (browser) => {
       await expectAccessible(page, text);
     };
     await page.click("[data-opens=create]");
-    await page.fill("#create-account", "acme");
+    await page.fill("#create-accountId", "acme");
     await page.click("button:text-is('Create account')");
-    await shown("#create-account-error", "An account with this identifier already exists.");
+    await shown("#create-accountId-error", "An account with this identifier already exists.");
     await page.goto(at("accounts/acme"));
     await page.click("[data-opens=keys-dialog]");
-    await page.fill("#issue-expires", "2001-01-01");
+    await page.fill("#issue-expiresAt", "2001-01-01");
     await page.click("button:text-is('Issue key')");
-    await shown("#issue-expires-error", "Give a time in the future.");
+    await shown("#issue-expiresAt-error", "Give a time in the future.");
 
     for (let count = 1; count < 20; count++) await accounts.issueKey("acme");
     await page.goto(at("accounts/acme"));
@@ -185,7 +185,7 @@ describeInBrowser("the console in a browser", (browser) => {
     const outcome = await page.evaluate(`Promise.allSettled([
       fetch("${at("accounts")}", { credentials: "include" }),
       fetch("${at("accounts/acme/plan")}", { method: "POST", credentials: "include", body: new URLSearchParams({ plan: "free" }) }),
-      fetch("${at("accounts/acme/delete")}", { method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams({ account: "acme" }) }),
+      fetch("${at("accounts/acme/delete")}", { method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams({ accountId: "acme" }) }),
       fetch("${at("accounts/acme/plan")}", { method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams({ plan: "free" }) }),
     ]).then((results) => results.map(({ status, value }) => status + (value ? value.type : "")))`);
     expect(outcome).toEqual(["rejected", "rejected", "rejected", "rejected"]);

@@ -53,7 +53,7 @@ export async function sendAccountPage(
     fields: html`<p class="quiet small">A smaller plan takes effect at the next request, a larger one within a second.
       What has been counted stays counted.</p>${planFields("plan", result, plans, account)}`,
   });
-  const expires = { name: "expires", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
+  const expires = { name: "expiresAt", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
   const issueKey = dialog("keys", {
     ...{ opener: "Issue key…", isMain: true, title: "Issue a key", confirm: "Issue key" },
     fields: html`${fieldOf("issue", { name: "name", label: "Name", hint: "Optional; such as its program." }, result)}
@@ -62,7 +62,7 @@ export async function sendAccountPage(
   const deletion = dialog("delete", {
     ...{ opener: "Delete account…", title: `Delete ${id}?`, confirm: "Delete account", isDanger: true },
     fields: html`<p>Its keys stop working at their next request. Orders stay. This cannot be undone.</p>
-      ${fieldOf("delete", { name: "account", label: "Type the account ID" }, result)}`,
+      ${fieldOf("delete", { name: "accountId", label: "Type the account ID" }, result)}`,
   });
   const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
     ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`;
@@ -260,7 +260,7 @@ function keyActions(view: View, account: Account, { id, successorId }: ApiKey, s
   const rotate = formDialog(view, action("rotate"), {
     ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key?", confirm: "Rotate key" },
     fields: html`<p>A new key takes the place of <code>${id}</code>.</p>
-      ${fieldOf(`rotate-${id}`, { name: "overlap", label: "Overlap", ...overlap })}`,
+      ${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap })}`,
   });
   const revoke = formDialog(view, action("revoke"), {
     ...{

@@ -152,7 +152,7 @@ const COLUMNS = [
 
 /** The button that opens the form for a new account. */
 function createDialog(view: View, plans: PlanTable | undefined, result: FormResult | undefined): Html {
-  const field = { name: "account", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
+  const field = { name: "accountId", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
   return formDialog(view, pathOf(view, "accounts"), {
     ...{ id: "create", opener: "Create account…", isMain: true },
     ...{ title: "Create an account", confirm: "Create account" },

@@ -7,7 +7,7 @@ import {
 } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { invalidInput } from "../../core/errors.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -17,9 +17,6 @@ import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, path
 import { describeRejections, describeRotation, readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
-/** The fields of the forms, by the names that the operations use. */
-const FIELD_NAMES = { accountId: "account", expiresAt: "expires", overlapMs: "overlap" };
-
 /** Adds the section about accounts: usage, bans, plans and keys. */
 export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
@@ -28,17 +25,9 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     createAccounts({ store: store.accounts, environment: keysFor, clock, plans: knownPlans });
   const accounts = accountsOf(environment ?? "test");
 
-  /** Issues a key, if no environment is given for the one that the store has recorded. */
-  async function issueFor(change: (accounts: Accounts<string>) => Promise<KeyResult>): Promise<KeyResult> {
-    try {
-      return await change(accounts);
-    } catch (error) {
-      const isOther = isInvalidInput(error) && error.issues[0]?.path === "environment";
-      if (!isOther) throw error;
-      if (environment === undefined) return change(accountsOf("live"));
-      const fix = "Start the console again without STORE_ORDERS_ENVIRONMENT.";
-      throw invalidInput("environment", `${error.issues[0]?.message} ${fix}`);
-    }
+  /** The operations that issue keys, if no environment is given for the one that the store has recorded. */
+  async function accountsForKeys(): Promise<Accounts<string>> {
+    return accountsOf(environment ?? (await store.accounts.recordEnvironment("test")));
   }
 
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
@@ -47,13 +36,13 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   app.post("/accounts", async (c) => {
     const view = c.get("view");
     const { fields } = view;
-    const id = (fields["account"] ?? "").trim();
+    const id = (fields["accountId"] ?? "").trim();
     const create = async (): Promise<Notice> => {
       const created = await accounts.create(id, readPlanFields(fields, plans));
       if (!created.ok) throw invalidInput("accountId", explainAccountError(created));
       return { kind: "success", message: "" };
     };
-    const result = await submit("create", view, create, FIELD_NAMES);
+    const result = await submit("create", view, create);
     const query = new URLSearchParams({ ...(fields["list"] && { from: fields["list"] }), created: "" });
     if (result.notice.kind === "success") return c.redirect(`${pathOf(view, "accounts", id)}?${query}`, 303);
     return sendAccountsPage(c, dependencies, parseList(fields["list"]), result);
@@ -70,7 +59,7 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
       // Otherwise the page of one account would change a key of another.
       if (key !== "" && !key.startsWith(`${id}.`)) return c.notFound();
       const view = c.get("view");
-      const result = await submit(form, view, () => change(id, view.fields, key), FIELD_NAMES);
+      const result = await submit(form, view, () => change(id, view.fields, key));
       if (path !== "delete" || result.notice.kind === "failure")
         return sendAccountPage(c, dependencies, id, result);
       const query = new URLSearchParams(view.from);
@@ -82,16 +71,16 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     const result = await accounts.setPlan(id, readPlanFields(fields, plans));
     return noticeOf(result, `The plan is now ${fields["plan"]}.`);
   });
-  addChange("delete", "delete", async (id, { account = "" }) => {
-    if (account.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
+  addChange("delete", "delete", async (id, { accountId = "" }) => {
+    if (accountId.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
     return noticeOf(await accounts.delete(id), "");
   });
-  addChange("keys", "issue", async (id, { expires = "", name = "" }) =>
-    noticeOf(await issueFor((each) => issue(each, id, expires, name.trim())), showKey),
+  addChange("keys", "issue", async (id, { expiresAt = "", name = "" }) =>
+    noticeOf(await issue(await accountsForKeys(), id, expiresAt, name.trim()), showKey),
   );
-  addChange("keys/:key/rotate", "rotate", async (id, { overlap = "" }, key) => {
-    const overlapMs = Number(overlap || Number.NaN);
-    const result = await issueFor((each) => each.rotateKey(key, { overlapMs }));
+  addChange("keys/:key/rotate", "rotate", async (id, fields, key) => {
+    const overlapMs = Number(fields["overlapMs"] || Number.NaN);
+    const result = await (await accountsForKeys()).rotateKey(key, { overlapMs });
     const old = (await store.accounts.find(id))?.keys.find((each) => each.id === key);
     const rotation = old && html`<code>${key}</code> is ${describeRotation(old, clock())}. `;
     return noticeOf(result, (issued) => html`${rotation}${showKey(issued)}`);
@@ -109,12 +98,12 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   });
 }
 
-function issue(accounts: Accounts<string>, id: string, expires: string, name: string): Promise<KeyResult> {
+function issue(accounts: Accounts<string>, id: string, day: string, name: string): Promise<KeyResult> {
   const named = name === "" ? {} : { name };
-  if (expires === "") return accounts.issueKey(id, named);
-  const start = `${expires}T00:00:00Z`;
+  if (day === "") return accounts.issueKey(id, named);
+  const start = `${day}T00:00:00Z`;
   // `Date` would take the 31st of February for a day in March.
-  if (!isDateTime(start)) throw invalidInput("expires", "Give a date, such as 2030-01-01.");
+  if (!isDateTime(start)) throw invalidInput("expiresAt", "Give a date, such as 2030-01-01.");
   return accounts.issueKey(id, { ...named, expiresAt: Date.parse(start) });
 }
 

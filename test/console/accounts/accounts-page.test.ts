@@ -42,17 +42,17 @@ test("an address names at most the last 50 pages, however many there are", async
 test("an account that is created leads to its page, and one that is deleted to the list that it was opened from", async () => {
   await fill();
   const list = "after=shop-049,shop-099";
-  const created = await console.post("accounts", { list, account: "shop-100a", plan: "free" });
+  const created = await console.post("accounts", { list, accountId: "shop-100a", plan: "free" });
   const text = await created.text();
   expect(new URL(created.url).pathname).toMatch(/\/accounts\/shop-100a$/);
   expect(text).toContain("The account shop-100a has been created. Issue its first key.");
   expect(text).toMatch(/href="[^"]*\/accounts\?after=shop-049,shop-099">← Back to the list/);
   const failed = await readTable(
-    await console.post("accounts", { list, account: "shop-100a", plan: "free" }),
+    await console.post("accounts", { list, accountId: "shop-100a", plan: "free" }),
   );
   expect([failed.status, failed.rows[0]]).toEqual([422, "shop-100"]);
 
-  const fields = { from: list, account: "shop-100a" };
+  const fields = { from: list, accountId: "shop-100a" };
   const deleted = await readTable(await console.post("accounts/shop-100a/delete", fields));
   expect([deleted.status, deleted.rows[0], deleted.rows.includes("shop-100a")]).toEqual([
     200,

@@ -3,7 +3,7 @@ import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { CERTIFICATE_TIMEOUT_MS, type DomainState } from "../../domains/lifecycle.ts";
 import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
-import { adviceFor, PROPAGATION, REQUEST_CERTIFICATE } from "../../domains/verification/advice.ts";
+import { adviceFor, PROPAGATION } from "../../domains/verification/advice.ts";
 import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
 import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -82,48 +82,21 @@ export function notesOf(notes: readonly string[]): readonly Html[] {
   return notes.map((note) => html`<p class="small">${note}</p>`);
 }
 
-function reasonCard({ code, found, expected, fix }: Reason): Html {
+function reasonCard({ code, found, expected }: Reason): Html {
   return html`<div class="reason">
     <h3>${REASONS[code].title}</h3>
     <dl class="facts">
       <dt>Found</dt><dd><code>${found}</code></dd>
       <dt>Expected</dt><dd><code>${expected}</code></dd>
-      <dt>Fix</dt><dd>${fix}</dd>
     </dl>
   </div>`;
 }
 
-/** The next steps for a host, one per entry. The fix of a record is with the reason that names it. */
-export function nextSteps({
-  domain,
-  verification: { state: found, dns, certificate },
-}: ObservedHost): readonly string[] {
-  const { host, state, attention } = domain;
-  if (found === "unknown" && state !== "live")
-    return [
-      "DNS did not answer. Choose Verify again; a failed lookup does not change the state of the domain.",
-    ];
-  if (state === "pending_dns")
-    return [
-      "Fix what is listed above. While this page is open, it verifies the host again by itself.",
-      PROPAGATION,
-    ];
-  if (state === "verified" || state === "certificate_pending") return adviceFor(domain, DEPLOYMENT);
-  if (state !== "needs_attention") return [];
-  const renew = `${REQUEST_CERTIFICATE[DEPLOYMENT]} Then choose Re-verify.`;
-  const [cause = ""] =
-    attention === "certificate_forbidden" ? [REASONS.caa_forbids.title] : adviceFor(domain);
-  if (attention === "dns_broken" || attention === "certificate_forbidden")
-    return [cause, "Fix the records as stated above, then choose Re-verify.", PROPAGATION];
-  if (attention === "validation_timed_out") return [cause, "Set the record at the DNS provider.", renew];
-  const unknown = "unknown, because DNS did not answer";
-  const verifies = dns === "ok" ? "yes" : dns === "unknown" ? unknown : "no";
-  return [
-    cause,
-    `Does ${host} still verify? Now: ${verifies}.`,
-    `Do CAA records block the certificate authority? Now: ${{ allowed: "no", forbidden: "yes", unknown }[certificate]}.`,
-    renew,
-  ];
+/** What to do for a host, one step per entry: the fix of each reason, and the advice for its state. */
+export function nextSteps({ domain, verification: { state, reasons } }: ObservedHost): readonly string[] {
+  const fixes = withoutImplied(reasons).map(({ fix }) => fix);
+  if (domain.state === "live") return fixes;
+  return [...fixes, ...adviceFor(state === "unknown" ? { state } : domain, DEPLOYMENT)];
 }
 
 const STATES: Readonly<Record<DomainState, readonly [level: string, name: string]>> = {

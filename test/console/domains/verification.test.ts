@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createProgress } from "../../../lib/console/domains/hosts.ts";
 import { nextSteps } from "../../../lib/console/domains/verification.ts";
+import { adviceFor } from "../../../lib/domains/verification/advice.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../../lib/domains/verification/resolver.ts";
 
@@ -57,7 +58,9 @@ test("time alone makes a host need attention after 30 minutes, and only Re-verif
   world.now = 30 * MINUTE;
   const checked = progress.of(HOST.host);
   expect(checked?.domain).toMatchObject({ state: "needs_attention", attention: "certificate_overdue" });
-  expect(checked && nextSteps(checked).join(" ")).toMatch(/30 minutes.*Now: yes.*Now: no.*Re-verify/);
+  expect(checked && nextSteps(checked)).toEqual(
+    adviceFor({ state: "needs_attention", attention: "certificate_overdue" }, "machine"),
+  );
   await progress.verify(HOST, { reverify: false });
   expect(progress.of(HOST.host)?.domain.state).toBe("needs_attention");
   await progress.verify(HOST, { reverify: true });
@@ -65,6 +68,21 @@ test("time alone makes a host need attention after 30 minutes, and only Re-verif
     state: "certificate_pending",
     verifiedAt: 30 * MINUTE,
   });
+});
+
+test("what to do is the fix of every reason, and then the advice for the state; for a live host only the fixes", async () => {
+  const { world, progress } = useProgress();
+  const steps = async () => {
+    await progress.verify(HOST, { reverify: false });
+    const checked = progress.of(HOST.host) ?? expect.fail();
+    return { fixes: checked.verification.reasons.map(({ fix }) => fix), todo: nextSteps(checked) };
+  };
+  world.cname = "elsewhere.example.net";
+  const wrong = await steps();
+  expect(wrong.fixes).toHaveLength(1);
+  expect(wrong.todo).toEqual([...wrong.fixes, ...adviceFor({ state: "pending_dns" })]);
+  Object.assign(world, { cname: "platform.example.net", hasCertificate: true });
+  expect(await steps()).toEqual({ fixes: [], todo: [] });
 });
 
 test("a host that was removed is forgotten", async () => {

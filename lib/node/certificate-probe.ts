@@ -34,8 +34,7 @@ export function createCertificateProbe({
   function connectTo(address: string, servername: string): Promise<CertificateCheck> {
     return new Promise((resolve) => {
       // The certificate is read even if it is not valid, to explain why.
-      const options = { host: address, servername, port, rejectUnauthorized: false };
-      const socket = connect({ ...options, ...(ca === undefined ? {} : { ca }) });
+      const socket = connect({ host: address, servername, port, ca, rejectUnauthorized: false });
       const finish = (check: CertificateCheck) => {
         clearTimeout(timer);
         socket.destroy();

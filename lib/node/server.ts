@@ -111,7 +111,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
     let requestBody: AsyncIterable<Uint8Array> | undefined;
-    if (hasBody(req) && isBodyForHandler(req)) {
+    if (isBodyForHandler(req)) {
       requestBody = connection.readBody(req, expectation === "continue");
     } else if (hasBody(req)) {
       if (expectation === "continue") res.writeContinue();

@@ -35,7 +35,6 @@ export interface Lifecycle<Table> {
   readonly table: Table;
   /** Every status, in the order of the table. */
   readonly statuses: readonly StatusIn<Table>[];
-  /** Every event. */
   readonly events: readonly EventIn<Table>[];
   /** True for a status of the table. A database that somebody has edited can hold another one. */
   isStatus(status: unknown): status is StatusIn<Table>;
@@ -104,8 +103,8 @@ export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Tabl
     }
   const lifecycle: Lifecycle<LifecycleTable> = {
     ...{ table: rows, statuses, events },
-    isStatus: (status) => isOneOf(statuses, status),
-    isEvent: (event) => isOneOf(events, event),
+    isStatus: (status): status is string => statuses.includes(status as string),
+    isEvent: (event): event is string => events.includes(event as string),
     acceptsEvent: (status, event) => accepts(rows, status, event),
     transition: (status, event) => applyRule(rows, status, event) as never,
     errorsOf(event) {
@@ -126,11 +125,6 @@ export function eventsOf(table: LifecycleTable): readonly string[] {
   return [...new Set(Object.values(table).flatMap(Object.keys))];
 }
 
-/** True for one of the names, which no other value equals. */
-export function isOneOf<Name extends string>(names: readonly Name[], name: unknown): name is Name {
-  return (names as readonly unknown[]).includes(name);
-}
-
 /** Throws `InvalidInputError`, which lists the names, unless this is one of them. */
 export function assertOneOf(names: readonly string[], name: unknown, path: string): void {
   if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
@@ -142,11 +136,8 @@ function ruleOf(table: LifecycleTable, status: string, event: string): Lifecycle
 }
 
 export function accepts(table: LifecycleTable, status: string, event: string): boolean {
-  return (
-    isOneOf(Object.keys(table), status) &&
-    isOneOf(eventsOf(table), event) &&
-    !ruleOf(table, status, event).error
-  );
+  const isKnown = Object.keys(table).includes(status) && eventsOf(table).includes(event);
+  return isKnown && !ruleOf(table, status, event).error;
 }
 
 /** What an event does in a status. Throws `InvalidInputError` if there is no such status or event. */

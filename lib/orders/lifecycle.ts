@@ -7,7 +7,6 @@ import {
   defineLifecycle,
   eventsOf,
   explainRule,
-  isOneOf,
   type Lifecycle,
 } from "../core/lifecycle.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
@@ -78,12 +77,12 @@ export const ORDER_EVENTS: readonly OrderEvent[] = /* @__PURE__ */ eventsOf(ORDE
 
 /** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
 export function isOrderStatus(status: unknown): status is OrderStatus {
-  return isOneOf(ORDER_STATUSES, status);
+  return ORDER_STATUSES.includes(status as OrderStatus);
 }
 
 /** True for an event of the lifecycle. */
 export function isOrderEvent(event: unknown): event is OrderEvent {
-  return isOneOf(ORDER_EVENTS, event);
+  return ORDER_EVENTS.includes(event as OrderEvent);
 }
 
 /** True if an order with this status accepts the event. False for a status or an event that the lifecycle does not have. */

@@ -49,9 +49,8 @@ export async function deploySettings(
   const hosts = await preflight(settings, options);
   const problem = findClosingProblem(settings, hosts);
   if (problem !== undefined) throw new pulumi.RunError(problem);
-  const eventsCode = settings.events && (await functionCode(undefined, "events"));
-  const code = await functionCode(undefined, "entry", settings.entry);
-  return new StoreOrders(name, { settings, hosts, code, eventsCode }, options);
+  const code = await functionCode({ entry: settings.entry, events: settings.events !== undefined });
+  return new StoreOrders(name, { settings, hosts, code }, options);
 }
 
 /** Arguments of {@link StoreOrders}. */
@@ -59,10 +58,8 @@ export interface StoreOrdersArgs {
   readonly settings: Settings;
   /** The hosts, as planned by `preflight`. @default none: only the API Gateway hostname serves */
   readonly hosts?: readonly HostPlan[];
-  /** The bundle that contains both functions. */
+  /** The functions: `functionCode()`, with the setting `events` `functionCode({ events: true })`. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
-  /** The bundle `events`: `functionCode(undefined, "events")`. Required with the setting `events`. */
-  readonly eventsCode?: pulumi.Input<pulumi.asset.Archive> | undefined;
 }
 
 /** The whole service. Its name is the prefix of all names in it, including those of the tables. */
@@ -79,7 +76,7 @@ export class StoreOrders extends pulumi.ComponentResource {
 
   constructor(
     name: string,
-    { settings, hosts = [], code, eventsCode }: StoreOrdersArgs,
+    { settings, hosts = [], code }: StoreOrdersArgs,
     options?: pulumi.ComponentResourceOptions,
   ) {
     super(typeToken("StoreOrders"), name, {}, withTags(settings.tags, options));
@@ -118,25 +115,13 @@ export class StoreOrders extends pulumi.ComponentResource {
       parent,
     );
     const { restApi, stage } = this.api;
-    if (events !== undefined && eventsCode === undefined)
-      throw new pulumi.RunError(
-        "The setting 'events' needs 'eventsCode': functionCode(undefined, \"events\").",
-      );
     const changeEvents =
-      events && eventsCode
-        ? new ChangeEvents(
-            `${name}-events`,
-            {
-              ...events,
-              code: eventsCode,
-              environment,
-              tables: this.tables,
-              logRetentionDays,
-              permissionsBoundary,
-            },
-            parent,
-          )
-        : undefined;
+      events &&
+      new ChangeEvents(
+        `${name}-events`,
+        { ...events, code, environment, tables: this.tables, logRetentionDays, permissionsBoundary },
+        parent,
+      );
     const created = createHosts(name, hosts, this.api, owner, this);
     const observability = new Observability(
       name,

@@ -11,7 +11,7 @@ import type { Tables } from "../tables.ts";
 interface ChangeEventsArgs {
   /** `default`, or the ARN of an event bus. */
   readonly bus: string;
-  /** The bundle `events`. */
+  /** Contains `events.mjs`. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
   /** The variables that name the tables: see `storeEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;

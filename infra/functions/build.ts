@@ -1,28 +1,27 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import nodeModule from "node:module";
+import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 import { invalidInput } from "../../lib/core/errors.ts";
 
-/** The modules of each bundle: the two functions of the API with what they load on demand, and the one that sends changes. */
-const BUNDLES = {
-  entry: {
-    entry: "infra/functions/entry",
-    openapi: "lib/http/openapi",
-    "v2-preview": "lib/http/v2-preview",
-  },
-  events: { events: "infra/functions/events" },
-} as const;
+/** The modules of the archive: the two functions of the API, and what they load on demand. */
+const MODULES = {
+  entry: "infra/functions/entry",
+  openapi: "lib/http/openapi",
+  "v2-preview": "lib/http/v2-preview",
+};
 
-export type BundleName = keyof typeof BUNDLES;
+/** The module of the function that sends changes. */
+const EVENTS = { events: "infra/functions/events" };
 
-/** The modules by name, and their source maps, which are not deployed: to parse one takes a tenth of a cold start. */
-export type FunctionBundle<Name extends BundleName = "entry"> = Readonly<
-  Record<`${keyof (typeof BUNDLES)[Name] & string}.mjs${"" | ".map"}`, string>
->;
+/** What an archive of functions contains. */
+export interface BundleOptions {
+  /** The path of a module to use instead of ours, which exports `api` and `list`. @default ours */
+  readonly entry?: string | undefined;
+  /** Adds the function that sends changes, for the setting `events`. @default false */
+  readonly events?: boolean;
+}
 
 /** Parts of the SDK that the functions never use, almost half of it, and their replacements. */
 const UNUSED_PARTS: readonly (readonly [module: RegExp, replacement: string])[] = [
@@ -96,35 +95,25 @@ const OWN_ENTRY = "See infra/README.md#functions-of-your-own.";
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
 /**
- * Bundles functions with everything they import, minified, and their source maps.
- *
- * @param entry the path of a module to use instead of ours, which exports `api` and `list`
+ * Bundles the functions with everything they import, minified. By file name: the modules, and their source maps, which are
+ * not deployed: to parse one takes a tenth of a cold start.
  */
-export async function buildFunctions<Name extends BundleName = "entry">(
-  name: Name = "entry" as Name,
-  entry?: string,
-): Promise<FunctionBundle<Name>> {
+export async function buildFunctions({
+  entry,
+  events = false,
+}: BundleOptions = {}): Promise<Readonly<Record<string, string>>> {
   // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
   const home = fileURLToPath(new URL("../..", import.meta.url));
   if (entry !== undefined && !existsSync(entry))
     throw invalidInput("entry", `There is no module ${entry}. ${OWN_ENTRY}`);
-  const ownEntry = entry === undefined ? {} : { entry: resolve(entry) };
+  const modules = Object.entries({ ...MODULES, ...(events && EVENTS) });
+  const entryPoints = modules.map(([module, source]) => [module, join(home, `${source}.${EXTENSION}`)]);
   const alias = entry === undefined || EXTENSION === "js" ? {} : await sourceByExport(home);
   const { outputFiles, metafile } = await build({
     ...BUNDLE_OPTIONS,
     alias,
-    // Makes the output independent of the working directory. With Yarn Plug'n'Play, esbuild looks for the manifest there.
-    absWorkingDir: plugAndPlayFolder() ?? home,
-    entryPoints: {
-      ...Object.fromEntries(
-        Object.entries(BUNDLES[name]).map(([module, source]) => [
-          module,
-          join(home, `${source}.${EXTENSION}`),
-        ]),
-      ),
-      ...ownEntry,
-    },
+    entryPoints: { ...Object.fromEntries(entryPoints), ...(entry && { entry: resolve(entry) }) },
     metafile: true,
     outdir: home,
     outExtension: { ".js": ".mjs" },
@@ -138,11 +127,7 @@ export async function buildFunctions<Name extends BundleName = "entry">(
     if (missing.length > 0)
       throw invalidInput("entry", `${entry} does not export ${missing.join(" and ")}. ${OWN_ENTRY}`);
   }
-  const files = outputFiles.map(({ path, text }) => [
-    basename(path),
-    path.endsWith(".map") ? withStableSources(text) : text,
-  ]);
-  return Object.fromEntries(files) as FunctionBundle<Name>;
+  return Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
 }
 
 /** What a module of one's own imports as `store-orders/http` is `lib/http/index.ts` in the repository, built or not. */
@@ -159,44 +144,4 @@ async function sourceByExport(home: string): Promise<Record<string, string>> {
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly default: string }>>;
-}
-
-/** A source map that does not depend on where packages are installed: a deployment from elsewhere changes no function. */
-function withStableSources(text: string): string {
-  const map = JSON.parse(text) as { readonly sources: readonly string[] };
-  const sources = map.sources.map((source) => source.replace(/^.*\bnode_modules\//, "node_modules/"));
-  return JSON.stringify({ ...map, sources });
-}
-
-/** The folder of the project if Yarn Plug'n'Play runs it: the package is then in an archive that can be elsewhere. */
-function plugAndPlayFolder(): string | undefined {
-  // Yarn adds it to the modules of Node.
-  const { findPnpApi } = nodeModule as { findPnpApi?: (path: string) => PlugAndPlay | null };
-  const api = findPnpApi?.(fileURLToPath(import.meta.url));
-  return api?.getPackageInformation(api.topLevel).packageLocation;
-}
-
-/** The part of Yarn's interface that is used. */
-interface PlugAndPlay {
-  readonly topLevel: unknown;
-  getPackageInformation(locator: unknown): { readonly packageLocation: string };
-}
-
-/** Writes a bundle, by file name, below `folder`. Returns the paths of the files. */
-export async function writeBundle(
-  bundle: Readonly<Record<string, string>>,
-  folder: string,
-): Promise<Readonly<Record<string, string>>> {
-  // One folder for each content, so that concurrent deployments of different versions do not overwrite each other.
-  const hash = createHash("sha256").update(JSON.stringify(bundle)).digest("hex").slice(0, 16);
-  const target = join(folder, hash);
-  await mkdir(target, { recursive: true });
-  const files = Object.entries(bundle).map(async ([name, content]) => {
-    const path = join(target, name);
-    // Renamed when complete, so that a concurrent deployment never reads a partial file.
-    await writeFile(`${path}.${process.pid}`, content);
-    await rename(`${path}.${process.pid}`, path);
-    return [name, path] as const;
-  });
-  return Object.fromEntries(await Promise.all(files));
 }

@@ -1,30 +1,27 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
-import { type BundleName, buildFunctions, writeBundle } from "./build.ts";
+import { type BundleOptions, buildFunctions } from "./build.ts";
 import type { Statement } from "./permissions.ts";
 
 /**
- * Builds a bundle of functions and writes it below `folder`, by default a temporary one that is deleted when the program
- * ends. The archive refers to files, so that the stack's state holds their hashes instead of their content. With `entry`, a
- * path relative to `Pulumi.yaml`, it has this module instead of our functions.
+ * Bundles the functions into a temporary folder that is deleted when the program ends. The archive refers to files, so that
+ * the stack's state holds their hashes instead of their content. The path `entry` is relative to `Pulumi.yaml`.
  */
-export async function functionCode(
-  folder: string = temporaryFolder(),
-  name: BundleName = "entry",
-  entry?: string,
-): Promise<pulumi.asset.Archive> {
-  const bundle = Object.entries<string>(
-    await buildFunctions(name, entry && inProject(entry)).catch(explainFailure),
-  );
-  const modules = Object.fromEntries(bundle.filter(([file]) => file.endsWith(".mjs")));
-  const files = Object.entries(await writeBundle(modules, folder));
-  return new pulumi.asset.AssetArchive(
-    Object.fromEntries(files.map(([name, path]) => [name, new pulumi.asset.FileAsset(path)])),
-  );
+export async function functionCode({ entry, ...others }: BundleOptions = {}): Promise<pulumi.asset.Archive> {
+  const options = { ...others, entry: entry && inProject(entry) };
+  const bundle = await buildFunctions(options).catch(explainFailure);
+  const folder = temporaryFolder();
+  const modules = Object.entries(bundle).filter(([file]) => file.endsWith(".mjs"));
+  const assets = modules.map(([file, content]) => {
+    const path = join(folder, file);
+    writeFileSync(path, content);
+    return [file, new pulumi.asset.FileAsset(path)];
+  });
+  return new pulumi.asset.AssetArchive(Object.fromEntries(assets));
 }
 
 /** The program runs in the folder of its `main`, which need not be that of `Pulumi.yaml`. */

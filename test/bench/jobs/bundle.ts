@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startChild } from "../../support/child.ts";
@@ -92,9 +92,11 @@ const buildOf = (project: string) => import(pathToFileURL(join(project, "infra/f
 
 /** Bundles the functions of a copy of the project, and returns the module. */
 async function bundleFunctions(project: string, folder: string): Promise<string> {
-  const { buildFunctions, writeBundle } = await buildOf(project);
-  const files = await writeBundle(await buildFunctions(), folder);
-  return files["entry.mjs"];
+  const { buildFunctions } = await buildOf(project);
+  const target = mkdtempSync(join(folder, "functions-"));
+  for (const [file, content] of Object.entries<string>(await buildFunctions()))
+    writeFileSync(join(target, file), content);
+  return join(target, "entry.mjs");
 }
 
 /** The client of the SDK alone, bundled as the earlier functions were. */

@@ -1,12 +1,12 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { buildFunctions, writeBundle } from "../../../infra/functions/build.ts";
+import { buildFunctions } from "../../../infra/functions/build.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { baseEnvironment, waitForExit } from "../../support/command-line.ts";
@@ -16,12 +16,11 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let emulator: Emulator;
 let key = "";
-let files: Readonly<Record<string, string>>;
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "store-orders-cold-"));
-  const bundles = await Promise.all([buildFunctions("entry"), buildFunctions("events")]);
-  files = await writeBundle(Object.assign({}, ...bundles), folder);
+  for (const [file, content] of Object.entries(await buildFunctions({ events: true })))
+    await writeFile(join(folder, file), content);
   emulator = await startEmulator("all-old");
   const client = clientFor(emulator.endpoint);
   await createDynamodbTables({ prefix: "cold", client });
@@ -74,7 +73,7 @@ async function start(role: "api" | "list" | "events", endpoint = emulator.endpoi
     const event = (httpMethod, path) => ({ httpMethod, path, requestContext: {},
       multiValueHeaders: { Authorization: ["Bearer ${key}"], "Content-Type": ["application/json"] } });
     const startedAt = performance.now();
-    const { api, list, handler } = await import(${JSON.stringify(pathToFileURL(files[file] ?? "").href)});
+    const { api, list, handler } = await import(${JSON.stringify(pathToFileURL(join(folder, file)).href)});
     const loadMs = performance.now() - startedAt;
     const connections = await told("loaded");
     ${request}

@@ -104,7 +104,7 @@ describe("functions of one's own", () => {
     ],
   ])("%s stops the deployment", async (_name, text, message) => {
     const module = await newModule(text);
-    await expect(functionCode(undefined, "entry", module)).rejects.toThrow(message);
+    await expect(functionCode({ entry: module })).rejects.toThrow(message);
   });
 
   test("that do not exist are reported like any invalid setting", async () => {

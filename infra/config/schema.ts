@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { DEFAULT_BAN_POLICY } from "../../lib/accounts/admission.ts";
 import { plansSchema } from "../../lib/cli/plans-schema.ts";
+import { parseHostname } from "../../lib/domains/hostname.ts";
 import { domainsSchema } from "../../lib/domains/parse.ts";
 import { findOriginProblem } from "../../lib/http/cors.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
@@ -29,24 +30,34 @@ const wholeNumber = (from: number, to: number) => {
 const oneOf = <const T extends readonly string[]>(names: T) =>
   z.enum(names, { error: `Write one of: ${names.join(", ")}.` });
 
+/** A string that matches a pattern. */
+const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
+
+/** An object with these keys. */
+const mapping = <T extends z.ZodRawShape>(shape: T) => {
+  const keys = Object.keys(shape).map((key) => `'${key}'`);
+  return z.strictObject(shape, { error: `Write a mapping with ${keys.join(" and ")}.` });
+};
+
+/** A host in normal form. An invalid one stays as it is: it is none of the configured domains. */
+const host = z.string().transform((text) => {
+  const parsed = parseHostname(text);
+  return parsed.ok ? parsed.hostname : text;
+});
+
 /** A setting for individual hosts. */
 const byHost = <T extends z.ZodType>(value: T, example: string) =>
-  z.record(z.string(), value, {
+  z.record(host, value, {
     error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,
   });
 
 const RECORD_ID =
   "Write the record's identifier in quotes: 32 hexadecimal digits, or at Route 53 <zone>_<host>_<type>.";
 
-const banPolicy = z
-  .strictObject(
-    {
-      maxRejections: wholeNumber(1, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
-      minutes: wholeNumber(1, 1_440).default(DEFAULT_BAN_POLICY.durationMs / MINUTE_MS),
-    },
-    { error: "Write a mapping with 'maxRejections' and 'minutes'." },
-  )
-  .transform(({ maxRejections, minutes }) => ({ maxRejections, durationMs: minutes * MINUTE_MS }));
+const banPolicy = mapping({
+  maxRejections: wholeNumber(1, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
+  minutes: wholeNumber(1, 1_440).default(DEFAULT_BAN_POLICY.durationMs / MINUTE_MS),
+}).transform(({ maxRejections, minutes }) => ({ maxRejections, durationMs: minutes * MINUTE_MS }));
 
 const url = z
   .url({ protocol: /^https$/, error: "Write an address that begins with https://." })
@@ -87,40 +98,29 @@ const checked = (error: string, findProblem: (text: string) => string | undefine
 const origin = checked("Write an origin, such as https://shop.example.com.", findOriginProblem);
 
 /** Where callers send the keys of another system. */
-const keys = z.strictObject(
-  {
-    headers: z.array(checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem), {
-      error: "Write a list of headers, such as [x-api-key].",
-    }),
-  },
-  { error: "Write a mapping with 'headers'." },
-);
+const keys = mapping({
+  headers: z.array(checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem), {
+    error: "Write a list of headers, such as [x-api-key].",
+  }),
+});
 
 const ENTRY = "Write the path of a module, relative to Pulumi.yaml, such as ./functions.ts.";
 
-const throttle = z.strictObject(
-  { perSecond: wholeNumber(1, 10_000).default(500), burst: wholeNumber(1, 5_000).default(250) },
-  { error: "Write a mapping with 'perSecond' and 'burst'." },
-);
+const throttle = mapping({
+  perSecond: wholeNumber(1, 10_000).default(500),
+  burst: wholeNumber(1, 5_000).default(250),
+});
 
 /** The range that WAF accepts; the evaluation window is five minutes. */
-const waf = z.strictObject(
-  { requestsPerFiveMinutes: wholeNumber(10, 2_000_000_000) },
-  { error: "Write a mapping with 'requestsPerFiveMinutes'." },
-);
+const waf = mapping({ requestsPerFiveMinutes: wholeNumber(10, 2_000_000_000) });
 
 const BUS =
   "Write 'default', or the ARN of an event bus, such as arn:aws:events:eu-central-1:123456789012:event-bus/shop.";
 
 /** The event bus that receives the changes of orders. */
-const events = z.strictObject(
-  {
-    bus: z
-      .string({ error: BUS })
-      .regex(/^(default|arn:aws[\w-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[\w./-]{1,256})$/, { error: BUS }),
-  },
-  { error: "Write a mapping with 'bus'." },
-);
+const events = mapping({
+  bus: matching(/^(default|arn:aws[\w-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[\w./-]{1,256})$/, BUS),
+});
 
 const CERTIFICATE =
   "Write the ARN of a certificate, such as arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef.";
@@ -132,8 +132,8 @@ const tagText = String.raw`[\p{L}\p{N} _.:/=+@-]`;
 /** The tags of every resource. AWS allows 50; certificates have two of the stack. */
 const tags = z
   .record(
-    z.string().regex(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), { error: TAG }),
-    z.string({ error: TAG }).regex(new RegExp(`^${tagText}{0,256}$`, "u"), { error: TAG }),
+    matching(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), TAG),
+    matching(new RegExp(`^${tagText}{0,256}$`, "u"), TAG),
     { error: TAG },
   )
   .refine((all) => Object.keys(all).length <= 48, { error: "Write at most 48 tags." });
@@ -142,7 +142,7 @@ const BOUNDARY =
   "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
 
 const TABLE = "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.'.";
-const tableName = z.string({ error: TABLE }).regex(/^[\w.-]{3,255}$/, { error: TABLE });
+const tableName = matching(/^[\w.-]{3,255}$/, TABLE);
 
 /** The names of the tables, one or both; see infra/recovery.md#rename-import-restore. */
 const tables = z
@@ -163,20 +163,16 @@ export const settingsSchema = z.strictObject({
   domains: domainsSchema.optional(),
   dns: oneOf(["cloudflare", "route53", "manual"]).default("cloudflare"),
   resolver: z.string({ error: RESOLVER }).refine(isServerAddress, { error: RESOLVER }).optional(),
-  reverify: byHost(wholeNumber(1, 1_000_000), "1").default({}),
-  hold: z.array(z.string(), { error: "Write a list of hosts." }).default([]),
+  reverify: byHost(wholeNumber(1, 1_000_000), "1").prefault({}),
+  hold: z.array(host, { error: "Write a list of hosts." }).prefault([]),
   adopt: byHost(
-    z
-      .string({ error: RECORD_ID })
-      .regex(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, { error: RECORD_ID }),
+    matching(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, RECORD_ID),
     "0123456789abcdef0123456789abcdef",
-  ).default({}),
+  ).prefault({}),
   certificates: byHost(
-    z
-      .string({ error: CERTIFICATE })
-      .regex(/^arn:aws[\w-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/, { error: CERTIFICATE }),
+    matching(/^arn:aws[\w-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/, CERTIFICATE),
     "arn:aws:acm:…",
-  ).default({}),
+  ).prefault({}),
   servers: servers.optional(),
   docsUrl: url.optional(),
   corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),
@@ -186,10 +182,7 @@ export const settingsSchema = z.strictObject({
   basePath: checked("Write a path, such as /shop.", (path) =>
     path.includes("~") ? "API Gateway accepts no '~' in a path." : findBasePathProblem(path),
   ).optional(),
-  entry: z
-    .string({ error: ENTRY })
-    .regex(/\.[cm]?[jt]s$/, { error: ENTRY })
-    .optional(),
+  entry: matching(/\.[cm]?[jt]s$/, ENTRY).optional(),
   memoryMiB: wholeNumber(128, 10_240).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),
@@ -203,16 +196,10 @@ export const settingsSchema = z.strictObject({
   events: events.optional(),
   closePlatformHost: flag,
   accessLogs: oneOf(["off", "account"]).default("off"),
-  permissionsBoundary: z
-    .string({ error: BOUNDARY })
-    .regex(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, { error: BOUNDARY })
-    .optional(),
+  permissionsBoundary: matching(/^arn:aws[\w-]*:iam::\d{12}:policy\/[\w+=,.@/-]+$/, BOUNDARY).optional(),
   tags: tags.optional(),
   tables: tables.optional(),
-  renamedFrom: z
-    .string({ error: RENAMED })
-    .regex(/^([\w.-]+\/)?[\w.-]+$/, { error: RENAMED })
-    .optional(),
+  renamedFrom: matching(/^([\w.-]+\/)?[\w.-]+$/, RENAMED).optional(),
   protect: z.boolean({ error: "Write true or false." }).default(true),
 });
 

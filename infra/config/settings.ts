@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type * as z from "zod";
 import { InvalidInputError, type Issue, isInvalidInput, toIssues } from "../../lib/core/errors.ts";
-import { parseHostname } from "../../lib/domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../../lib/domains/mapping.ts";
 import { parseDomains } from "../../lib/domains/parse.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";
@@ -127,13 +126,11 @@ function parseSettingValues(raw: RawSettings): SettingsResult {
   const issues = [
     ...(canary === undefined ? [] : [{ path: "canary", message: CANARY }]),
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
-    ...(hosts?.ok === false ? hosts.issues : findHostIssues(raw, domains)),
+    ...(hosts?.ok === false ? hosts.issues : []),
+    ...(parsed.success && hosts?.ok !== false ? findHostIssues(parsed.data, domains) : []),
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
-  const [reverify, adopt] = [byHost(parsed.data.reverify), byHost(parsed.data.adopt)];
-  const certificates = byHost(parsed.data.certificates);
-  const settings = { ...parsed.data, reverify, adopt, certificates, hold: parsed.data.hold.map(normalHost) };
-  return { ok: true, settings: domains === undefined ? settings : { ...settings, domains } };
+  return { ok: true, settings: domains === undefined ? parsed.data : { ...parsed.data, domains } };
 }
 
 /** An invalid plan has its own issue and must not cause a second one about domains. */
@@ -151,7 +148,10 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
 const MAX_HOST_CHARS = 64;
 
 /** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
-function findHostIssues(raw: RawSettings, domains: DomainMapping | undefined): readonly Issue[] {
+function findHostIssues(
+  settings: z.output<typeof otherSettings>,
+  domains: DomainMapping | undefined,
+): readonly Issue[] {
   const issues: Issue[] = [];
   const report = (path: string, message: string) => issues.push({ path, message });
   const known = domains === undefined ? [] : hostsOf(domains).map(({ host }) => host);
@@ -159,53 +159,32 @@ function findHostIssues(raw: RawSettings, domains: DomainMapping | undefined): r
     const problem = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}.`;
     report("domains", `${problem} Choose a shorter name.`);
   }
-  for (const key of ["reverify", "hold", "adopt", "certificates"]) {
-    const names = namesIn(raw[key]);
-    const hosts = names.map(normalHost);
-    for (const [index, host] of hosts.entries())
-      if (!known.includes(host))
-        report(
-          key,
-          `${names[index]} is not one of the configured domains. Add it to 'domains', or remove it here.`,
-        );
-      else if (hosts.indexOf(host) < index)
-        report(key, `${names[index]} is listed twice. Remove one of the two.`);
-  }
-  const adopted = namesIn(raw["adopt"]).map(normalHost);
-  for (const name of namesIn(raw["hold"]).filter((each) => adopted.includes(normalHost(each))))
+  const hosts = {
+    reverify: Object.keys(settings.reverify),
+    hold: settings.hold,
+    adopt: Object.keys(settings.adopt),
+    certificates: Object.keys(settings.certificates),
+  };
+  for (const [key, names] of Object.entries(hosts))
+    for (const name of names.filter((each) => !known.includes(each)))
+      report(key, `${name} is not one of the configured domains. Add it to 'domains', or remove it here.`);
+  for (const name of hosts.hold.filter((each) => hosts.adopt.includes(each)))
     report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
-  const given = namesIn(raw["certificates"]).map(normalHost);
-  for (const name of namesIn(raw["reverify"]).filter((each) => given.includes(normalHost(each))))
+  for (const name of hosts.reverify.filter((each) => hosts.certificates.includes(each)))
     report(
       "reverify",
       `${name} is also in 'certificates', so no certificate is requested for it. Remove it here.`,
     );
-  if (raw["closePlatformHost"] === true && known.length === 0)
+  if (settings.closePlatformHost && known.length === 0)
     report(
       "closePlatformHost",
       "Without custom hosts nothing would be served. Add 'domains', or remove this key.",
     );
-  for (const key of raw["dns"] === "manual" ? ["hold", "adopt"] : [])
-    if (namesIn(raw[key]).length > 0)
+  for (const key of settings.dns === "manual" ? (["hold", "adopt"] as const) : [])
+    if (hosts[key].length > 0)
       report(
         key,
         "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.",
       );
   return issues;
-}
-
-/** The hosts in a setting: the entries of a list, or the keys of a mapping. */
-function namesIn(value: unknown): readonly string[] {
-  if (typeof value !== "object" || value === null) return [];
-  const names: readonly unknown[] = Array.isArray(value) ? value : Object.keys(value);
-  return names.filter((name) => typeof name === "string");
-}
-
-function byHost<T>(values: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(values).map(([host, value]) => [normalHost(host), value]));
-}
-
-function normalHost(host: string): string {
-  const parsed = parseHostname(host);
-  return parsed.ok ? parsed.hostname : host;
 }

@@ -142,10 +142,6 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["text instead of a boolean", { protect: "yes" }],
     ["an unknown DNS provider", { dns: "bind" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],
-    [
-      "a host that is listed twice",
-      { plan: "pro", domains, hold: ["orders.example.com", "ORDERS.example.com."] },
-    ],
     ["a host setting without domains", { hold: ["orders.example.com"] }],
     [
       "a host that is both held and adopted",

@@ -97,17 +97,12 @@ function checksum(body: string): string {
 
 const CRC_POLYNOMIAL = 0xedb8_8320;
 
-const CRC_TABLE = /* @__PURE__ */ Uint32Array.from({ length: 256 }, (_, byte) => {
-  let remainder = byte;
-  for (let bit = 0; bit < 8; bit++) remainder = (remainder & 1 ? CRC_POLYNOMIAL : 0) ^ (remainder >>> 1);
-  return remainder;
-});
-
 /** CRC-32 (ISO 3309, as in gzip) of an ASCII string. */
 function crc32(text: string): number {
   let crc = 0xffff_ffff;
   for (let at = 0; at < text.length; at++) {
-    crc = (CRC_TABLE[(crc ^ text.charCodeAt(at)) & 0xff] ?? 0) ^ (crc >>> 8);
+    crc ^= text.charCodeAt(at);
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 1 ? CRC_POLYNOMIAL : 0) ^ (crc >>> 1);
   }
   return (crc ^ 0xffff_ffff) >>> 0;
 }

@@ -1,8 +1,9 @@
 import { notPromise } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
+import type { StoreOperation } from "../orders/store-operation.ts";
 import type { Account } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { type AdmissionPolicy, decideAdmission, type InvalidKey } from "./admission.ts";
+import { type Admission, type AdmissionPolicy, decideAdmission, type InvalidKey } from "./admission.ts";
 import { type ParsedKey, shortHash } from "./api-key.ts";
 
 /** The time for which an account decides about invalid keys after it was read. */
@@ -23,23 +24,6 @@ const LISTING_PAUSE_MS = 5_000;
 /** The pause before the accounts are listed again if there were too many. */
 const LONG_LISTING_PAUSE_MS = 60_000;
 
-/** Recognises invalid keys without a write, and those of callers who guess without a call. */
-interface InvalidKeys extends Pick<AccountStore, "admit"> {
-  /**
-   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. Reads its account at
-   * most once a second, and only if the account is known to exist or `takeLookup` returns true.
-   */
-  findInvalid(
-    key: ParsedKey,
-    at: Instant,
-    policy: AdmissionPolicy,
-    takeLookup: () => boolean,
-  ): Promise<InvalidKey | undefined>;
-  /** Drops the cached account, so that it is read again. */
-  discardReading(accountId: string): void;
-  addKnown(accountId: string): void;
-}
-
 interface ProbedAccount {
   invalidKeys: number;
   /** The account as it was read last; `undefined` if it does not exist or has not been read. */
@@ -54,7 +38,7 @@ const UNKNOWN_KEY: InvalidKey = { ok: false, code: "invalid_api_key", reason: "u
  * Recognises invalid keys by their accounts. A store may pay for each with a write to the account, and anyone can forge
  * keys for it. So after the first few, the account is read at most once a second. See lib/stores/README.md#admission.
  */
-export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
+export function createInvalidKeys(accounts: AccountStore) {
   const probed = new Map<string, ProbedAccount>();
   /** Accounts that exist: all of them if `isComplete`. The store decides about one that was deleted. */
   const known = new Set<string>();
@@ -133,9 +117,16 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
 
   return {
     addKnown,
-    discardReading: (accountId) => void probed.delete(accountId),
 
-    async admit(key, at, policy, operation) {
+    /** Drops the cached account, so that it is read again. */
+    discardReading: (accountId: string) => void probed.delete(accountId),
+
+    async admit(
+      key: ParsedKey,
+      at: Instant,
+      policy: AdmissionPolicy,
+      operation: StoreOperation | undefined,
+    ): Promise<Admission> {
       const { accountId } = key;
       const account = probed.size > 0 ? probed.get(accountId) : undefined;
       if (account !== undefined && account.invalidKeys >= MAX_DECIDED_BY_STORE) {
@@ -149,7 +140,13 @@ export function createInvalidKeys(accounts: AccountStore): InvalidKeys {
       return admission;
     },
 
-    async findInvalid(key, at, policy, takeLookup) {
+    /** See `RejectionCache`. Reads an account at most once a second. */
+    async findInvalid(
+      key: ParsedKey,
+      at: Instant,
+      policy: AdmissionPolicy,
+      takeLookup: () => boolean,
+    ): Promise<InvalidKey | undefined> {
       const { accountId } = key;
       const isExisting = await exists(accountId, at);
       if (isExisting === false) return UNKNOWN_KEY;

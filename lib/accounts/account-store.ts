@@ -71,13 +71,7 @@ export interface AccountStore {
 
   /**
    * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
-   * there are too many. A call that is retried with the same `token` counts once.
+   * there are too many. The caller does not repeat it.
    */
-  recordRejections(
-    key: ParsedKey,
-    count: number,
-    at: Instant,
-    policy?: BanPolicy,
-    token?: string,
-  ): Promise<void>;
+  recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
 }

@@ -1,4 +1,3 @@
-import { randomBase62 } from "../core/base62.ts";
 import { mapBounded, settleWithin } from "../core/concurrency.ts";
 import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
@@ -23,9 +22,10 @@ import { createInvalidKeys } from "./invalid-keys.ts";
  *               "rejected a moment ago":       "no such key in this account":   ^
  *               429 from memory, counted       401 from memory, not counted     │
  *                  │                                                            │
- *                  └── unreported rejections ── recordRejections(count, token) ─┘
+ *                  └── unreported rejections ── recordRejections(count) ────────┘
  *                      before the store decides about the key again, which is at the latest when they are a fifth of
- *                      the ban's threshold or could complete it; otherwise a second after the first of them
+ *                      the ban's threshold or could complete it; otherwise a second after the first of them. If that
+ *                      fails, they are dropped: the store may have counted them, and a ban must never come early
  *
  * They do not travel with the next `admit`, because there may be none within the second: each store would get a second way to
  * count them, and this one would stay.
@@ -38,9 +38,6 @@ const MAX_KEYS = 10_000;
 
 /** The time for which a rejection stays unreported. With the call itself, that is within a second. */
 const REPORT_AFTER_MS = 900;
-
-/** The number of retries of a report: they take about a minute, as the rejections of another minute do not matter. */
-const MAX_FAILURES = 60;
 
 /** The number of reports that are sent at once when many keys are due. */
 const MAX_PARALLEL_REPORTS = 16;
@@ -57,9 +54,6 @@ interface RejectedKey {
   unreported: number;
   lastRejectedAt: Instant;
   policy: BanPolicy;
-  /** Reports that failed. The store may have counted them, so they are retried with the same token. */
-  failed: { readonly count: number; readonly token: string }[];
-  failures: number;
   /** The report under way. Until it ends, no further request is rejected from memory. */
   reporting?: Promise<void> | undefined;
   /** The store call that decides again. Other requests of the key wait for it. */
@@ -109,17 +103,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     const knownStart = known?.rejection.rejections.windowStart ?? windowStart;
     const isBan = rejection.code === "api_key_banned";
     if (!isBan && windowStart < knownStart) return;
-    const entry = known ?? {
-      key,
-      rejection,
-      at,
-      counted: 0,
-      unreported: 0,
-      lastRejectedAt: at,
-      policy,
-      failed: [],
-      failures: 0,
-    };
+    const entry = known ?? { key, rejection, at, counted: 0, unreported: 0, lastRejectedAt: at, policy };
     if (isBan || windowStart > knownStart) forgetUnreported(entry);
     entry.counted = windowStart === knownStart ? Math.max(entry.counted, count) : count;
     entry.rejection = rejection;
@@ -135,8 +119,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   /** Rejects a request from memory, unless the store has to know of it first. */
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
-    const { rejection, failed } = entry;
-    if (!isFresh(entry, at) || failed.length > 0) return undefined;
+    const { rejection } = entry;
+    if (!isFresh(entry, at)) return undefined;
     const isBanned = rejection.code === "api_key_banned";
     // At most a fifth of the ban's threshold is unreported, and none that could complete it.
     if (entry.unreported >= Math.ceil(policy.maxRejections / 5)) return undefined;
@@ -152,33 +136,24 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     return { ...rejection, startsBan: false, retryAfterSeconds };
   }
 
-  /** Reports the rejections that were served from memory. If that fails, they stay to be reported. */
+  /** Reports the rejections that were served from memory. If that fails, they are dropped, and the store decides again. */
   function report(entry: RejectedKey): Promise<void> {
-    entry.reporting ??= sendReports(entry).finally(() => {
+    entry.reporting ??= sendReport(entry).finally(() => {
       entry.reporting = undefined;
     });
     return entry.reporting;
   }
 
-  async function sendReports(entry: RejectedKey): Promise<void> {
-    const { key, policy } = entry;
+  async function sendReport(entry: RejectedKey): Promise<void> {
+    const { key, policy, unreported: count } = entry;
     // The store may have counted in a minute that a clock ahead of this one has opened.
     const at = Math.max(entry.lastRejectedAt, entry.rejection.rejections.windowStart);
-    const { failed } = entry;
-    if (entry.unreported > 0) failed.push({ count: entry.unreported, token: randomBase62(6) });
-    entry.unreported = 0;
+    forgetUnreported(entry);
     try {
-      for (let next = failed[0]; next !== undefined; next = failed[0]) {
-        const recorded = accounts.recordRejections(key, next.count, at, policy, next.token);
-        await settleWithin(MAX_STORE_CALL_MS, recorded);
-        failed.shift();
-        if (failed === entry.failed) entry.counted += next.count;
-      }
-      entry.failures = 0;
-      if (entry.unreported === 0) unreported.delete(entry);
+      await settleWithin(MAX_STORE_CALL_MS, accounts.recordRejections(key, count, at, policy));
+      entry.counted += count;
     } catch (error) {
       entry.at = -Infinity;
-      if (++entry.failures > MAX_FAILURES) forgetUnreported(entry);
       throw error;
     }
   }
@@ -197,7 +172,6 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
   function forgetUnreported(entry: RejectedKey): void {
     entry.unreported = 0;
-    entry.failed = [];
     unreported.delete(entry);
   }
 
@@ -244,8 +218,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     recordEnvironment: (environment) => accounts.recordEnvironment(environment),
     find: (id) => accounts.find(id),
     list: (after, limit) => accounts.list(after, limit),
-    recordRejections: (key, count, at, policy, token) =>
-      accounts.recordRejections(key, count, at, policy, token),
+    recordRejections: (key, count, at, policy) => accounts.recordRejections(key, count, at, policy),
 
     async admit(key, at, policy = DEFAULT_BAN_POLICY, operation) {
       for (;;) {

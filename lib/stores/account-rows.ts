@@ -1,8 +1,7 @@
-import type { Account, ApiKey, RejectionCount } from "../accounts/account.ts";
+import type { Account, ApiKey } from "../accounts/account.ts";
+import type { KeyState } from "../accounts/admission.ts";
 import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
-import type { PlanAssignment } from "../plans/plan-limits.ts";
-import type { Usage } from "../plans/windows.ts";
 
 /** The error of a change with a key that another account has. Nothing is written. */
 export function keyOfAnother(): InvalidInputError {
@@ -49,19 +48,19 @@ export function toAccountRow(row: readonly unknown[]): AccountRow {
   return values as unknown as AccountRow;
 }
 
-interface AccountAndKey extends PlanAssignment<string> {
-  readonly usage: Usage;
+/** A key with its account. */
+export interface SavedKey extends KeyState {
   readonly key: ApiKey;
-  readonly rejections: RejectionCount | undefined;
   /** The minute of its last admitted request. */
   readonly usedAt: Instant | null;
 }
 
-export function readRow(row: AccountRow): AccountAndKey {
-  const [, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
+export function readRow(row: AccountRow): SavedKey {
+  const [accountId, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
   const [id, hash, createdAt, expiresAt, revokedAt, successorId, ...ofUse] = ofKey;
   const [windowStart, count, bannedUntil, name, usedAt] = ofUse;
   return {
+    accountId,
     plan,
     ...(perMinute === null || perDay === null ? {} : { customLimits: { perMinute, perDay } }),
     usage: { minute: { start: minuteStart, count: minuteCount }, day: { start: dayStart, count: dayCount } },
@@ -84,8 +83,9 @@ export function readRow(row: AccountRow): AccountAndKey {
 
 /** Reads accounts from their joined rows. Those of an account follow each other. */
 export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
-  return [...Map.groupBy(rows, ([id]) => id)].map(([id, group]) => {
-    const { key: _key, rejections: _count, usedAt: _used, ...account } = readRow(group[0] as AccountRow);
+  return [...Map.groupBy(rows, ([id]) => id).values()].map((group) => {
+    const first = readRow(group[0] as AccountRow);
+    const { accountId: id, key: _key, rejections: _count, usedAt: _used, ...account } = first;
     const keys = group.filter((row) => row[KEY_ID] !== null).map(readRow);
     const rejections = keys.flatMap(({ key, rejections: count }) =>
       count ? [[key.id, count] as const] : [],

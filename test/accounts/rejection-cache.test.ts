@@ -163,27 +163,24 @@ describe("a rejected key", () => {
     expect(calls(), "an admission, five decided rejections, and four reports").toBe(10);
   });
 
-  test("a rejected key has a failed report repeated with the same token, because the store may have counted it", async () => {
+  test("a rejected key has a failed report dropped, because the store may have counted it", async () => {
     const { accounts, rejections } = await createCacheFixture();
-    const reports: unknown[] = [];
+    const reports: number[] = [];
     let fails = true;
     const cached = withRejectionCache({
       ...accounts,
-      async recordRejections(key, count, at, policy, token) {
-        reports.push({ count, token });
+      async recordRejections(key, count, at, policy) {
+        reports.push(count);
         if (fails) throw new StoreUnavailableError("The response was lost.");
-        await accounts.recordRejections(key, count, at, policy, token);
+        await accounts.recordRejections(key, count, at, policy);
       },
     });
     for (let request = 0; request < 6; request++) await cached.admit(PRESENTED, AT + request);
     await expect(cached.admit(PRESENTED, AT + 7)).rejects.toThrow(StoreUnavailableError);
     fails = false;
     await cached.admit(PRESENTED, AT + 2_000);
-    expect(reports).toEqual([
-      { count: 4, token: expect.stringMatching(/^\w{6}$/) },
-      { count: 4, token: (reports[0] as { token: string }).token },
-    ]);
-    expect(await rejections()).toBe(6);
+    expect(reports).toEqual([4]);
+    expect(await rejections(), "those that the store decided").toBe(2);
   });
 
   test("a rejected key starts a new count in the next minute, with as few calls of the store", async () => {
@@ -368,7 +365,7 @@ describe("rejections from memory", () => {
     expect(keys.map(({ id }) => rejections[id]?.count).slice(1)).toEqual(Array(19).fill(4));
   });
 
-  test("are reported after a report that the store never answers", async () => {
+  test("are dropped if the store never answers their report, and later ones are reported", async () => {
     vi.useFakeTimers({ now: AT });
     const { admit, rejections, state } = await createCacheFixture();
     state.isSilent = true;
@@ -377,26 +374,23 @@ describe("rejections from memory", () => {
     expect(await rejections(), "the one that the store decided").toBe(1);
     state.isSilent = false;
     await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS);
-    expect(await rejections()).toBe(3);
+    expect(await rejections()).toBe(1);
+    for (let sent = 0; sent < 3; sent++) await admit(AT + 10);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejections()).toBe(4);
   });
 
-  test("are reported once the store can be reached again, and no longer than a minute later", async () => {
+  test("are reported once, also if the store cannot be reached then", async () => {
     vi.useFakeTimers({ now: AT });
     const { admit, state, rejections, calls } = await createCacheFixture();
     for (let sent = 0; sent < 4; sent++) await admit(AT);
     state.isDown = true;
-    await vi.advanceTimersByTimeAsync(5_000);
-    expect(await rejections()).toBe(1);
-    state.isDown = false;
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(await rejections()).toBe(3);
-    await admit(AT + 10);
-    await admit(AT + 10);
-    state.isDown = true;
-    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
     const before = calls();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([calls() - before, vi.getTimerCount()]).toEqual([1, 0]);
+    state.isDown = false;
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
-    expect([calls() - before, vi.getTimerCount()]).toEqual([0, 0]);
+    expect(await rejections(), "the one that the store decided").toBe(1);
   });
 
   test("are counted in the minute in which they were rejected, and not in the next one", async () => {
@@ -448,8 +442,8 @@ describe("while the responses of the store are late", () => {
     expect(rejections).toBe(20 - 12);
   });
 
-  test("rejections whose report failed are reported before any further one is served from memory", async () => {
-    const { accounts, admit, state, waiting, held } = await createCacheFixture();
+  test("the store decides after a report that failed, whose rejections do not count", async () => {
+    const { accounts, admit, calls, state, waiting, held } = await createCacheFixture();
     await accounts.admit(PRESENTED, AT);
     state.holds = true;
     const first = [admit(AT), admit(AT)];
@@ -460,11 +454,13 @@ describe("while the responses of the store are late", () => {
     for (let sent = 0; sent < 4; sent++) expect(await admit(AT)).toBe("rate_limit_exceeded");
     state.rejectsReports = true;
     await expect(admit(AT)).rejects.toThrow(StoreUnavailableError);
+    state.rejectsReports = false;
+    const before = calls();
+    expect(await admit(AT)).toBe("rate_limit_exceeded");
+    expect(calls() - before).toBe(1);
     waiting.pop()?.();
     await Promise.all(first);
-    await expect(admit(AT), "also after a late response of the store").rejects.toThrow(StoreUnavailableError);
-    state.rejectsReports = false;
-    let rejections = 2 + 4;
+    let rejections = 2 + 1;
     while ((await admit(AT)) === "rate_limit_exceeded") rejections++;
     expect(rejections).toBe(20);
   });

@@ -45,7 +45,7 @@ async function checkWith(change: Change, { check }: ContractCase): Promise<Asser
     ...{ isDown: false, losesResponse: false },
     ...{ damaged: new Map(), leases: new Map(), locks: new Map() },
   };
-  const database = withDamage(network.damaged, withTokens(createMemoryStore()));
+  const database = withDamage(network.damaged, createMemoryStore());
   const open = () => {
     const store = behind(network, database);
     return { ...store, ...change(store, network) };
@@ -93,23 +93,6 @@ function behind(network: Network, { orders, accounts, outbox = expect.fail(), cl
     return Object.fromEntries(wrapped) as T;
   };
   return { orders: wrap(orders), accounts: wrap(accounts), outbox: wrap(outbox), check, close };
-}
-
-/** Rejections that are recorded again with the same token count once. The memory store does not need it. */
-function withTokens(store: Store): Store {
-  const tokens = new Set<string>();
-  const { accounts } = store;
-  return {
-    ...store,
-    accounts: {
-      ...accounts,
-      async recordRejections(key, count, at, policy, token) {
-        if (token !== undefined && tokens.has(token)) return;
-        if (token !== undefined) tokens.add(token);
-        return accounts.recordRejections(key, count, at, policy);
-      },
-    },
-  };
 }
 
 /** Orders that are damaged, as a store that keeps text has them. */
@@ -1134,9 +1117,13 @@ const MISTAKES: readonly Mistake[] = [
       return result;
     }),
   })),
-  wrongAccounts("a token that is ignored", [/^rejections whose response/, /once each/], (accounts) => ({
-    recordRejections: (key, count, at, policy) => accounts.recordRejections(key, count, at, policy),
-  })),
+  wrongAccounts(
+    "rejections repeated after a lost response",
+    [/^rejections that are/, /once each/],
+    (accounts) => ({
+      recordRejections: (...args) => repeated(() => accounts.recordRejections(...args)),
+    }),
+  ),
 ];
 
 test("a store without a mistake passes every case", async () => {

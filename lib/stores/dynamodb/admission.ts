@@ -68,18 +68,13 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
       return withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
     },
 
-    async recordRejections(
-      { accountId, hash },
-      added,
-      at,
-      policy = DEFAULT_BAN_POLICY,
-      token = newWriteToken(),
-    ) {
+    async recordRejections({ accountId, hash }, added, at, policy = DEFAULT_BAN_POLICY) {
+      const token = newWriteToken();
       const change: ItemChange<void> = {
         decide(item = {}) {
           const state = keyStateOf(item, hash);
           const rejections = decideRejections(state, added, at, policy);
-          // The token is there if the caller retries a report that was counted, or if the response was lost.
+          // The token is there if the response was lost.
           if (state === undefined || rejections === undefined || isCounted(item, token))
             return { result: undefined };
           const update = () =>

@@ -4,7 +4,6 @@ import {
   type AdmissionPolicy,
   decideAdmission,
   decideRejections,
-  type KeyState,
   withoutOneRequest,
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
@@ -16,7 +15,7 @@ import type { ApplyResult } from "../../orders/order-store.ts";
 import type { StoreOperation } from "../../orders/store-operation.ts";
 import { readOrderToChange } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";
-import { ACCOUNT_COLUMNS, readRow, toAccountRow } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { cancelText, cancelValues, findCancels } from "./cancel.ts";
 import { type Database, isTrue, type Rows, type Statement, type Work } from "./database.ts";
@@ -32,7 +31,8 @@ export interface Task {
   readonly operation?: StoreOperation | undefined;
   /** The change that `operation` makes. In the history of the order, its token shows that it has been made. */
   readonly change?: OrderChange | undefined;
-  readonly rejections?: { readonly count: number; readonly token: string | undefined };
+  /** How many rejections to record. */
+  readonly rejections?: number;
   /** The instant of the call, from `performance.now()`. */
   readonly since: number;
   readonly resolve: (value: Admission | undefined) => void;
@@ -146,8 +146,8 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
           : undefined;
       return (await enqueue({ key, at, policy, operation, change })) as Admission;
     },
-    async recordRejections(key, count, at, policy, token) {
-      await enqueue({ key, at, policy, rejections: { count, token } });
+    async recordRejections(key, rejections, at, policy) {
+      await enqueue({ key, at, policy, rejections });
     },
   };
 }
@@ -165,7 +165,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
   const lockKeys = {
     // The keys are locked too: a statement that has waited for a lock sees other rows as they were before. In the
     // order of the identifiers, so that two transactions never wait for each other.
-    text: `SELECT ${ACCOUNT_COLUMNS}, k.rejections_tokens FROM ${schema}.accounts a JOIN ${schema}.api_keys k ON k.account = a.id
+    text: `SELECT ${ACCOUNT_COLUMNS} FROM ${schema}.accounts a JOIN ${schema}.api_keys k ON k.account = a.id
            WHERE k.account = ANY ($1::text[]) AND k.hash = ANY ($2::text[]) ORDER BY a.id, k.hash FOR NO KEY UPDATE`,
     values: [[...new Set(tasks.map(accountOf))], [...new Set(tasks.map(({ key }) => key.hash))]],
   };
@@ -199,37 +199,11 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
   };
 }
 
-/** The number of calls of `recordRejections` that a key remembers, so that a repeated one does not count again. */
-const MAX_TOKENS = 8;
-
-/** A key with its account, and what the database has beside that. */
-interface SavedKey extends KeyState {
-  /** The minute of its last admitted request. */
-  readonly usedAt: Instant | null;
-  /** The last calls of `recordRejections`. */
-  readonly tokens: readonly string[];
-}
-
-function readKey(row: readonly unknown[]): SavedKey {
-  const account = toAccountRow(row.slice(0, -1));
-  return { accountId: account[0], ...readRow(account), tokens: readTokens(row.at(-1)) };
-}
-
-/** Damaged ones stop nobody: a repeated call then counts twice. */
-function readTokens(stored: unknown): readonly string[] {
-  try {
-    return [JSON.parse(`${stored ?? "[]"}`)].flat();
-  } catch {
-    return [];
-  }
-}
-
 /** Decides tasks on locked keys and orders, each on what the one before it left, and collects what has to be saved. */
 function openGroup(keyRows: Rows, orderRows: Rows) {
   const nameOf = ({ accountId, hash }: ParsedKey) => `${accountId} ${hash}`;
-  const keys = new Map(
-    keyRows.map(readKey).map((saved) => [nameOf({ ...saved, hash: saved.key.hash }), saved]),
-  );
+  const found = keyRows.map((row) => readRow(toAccountRow(row)));
+  const keys = new Map(found.map((saved) => [nameOf({ ...saved, hash: saved.key.hash }), saved]));
   const changedKeys = new Map<string, SavedKey>();
   /** By account: its keys share it. */
   const changedUsages = new Map<string, Usage>();
@@ -247,12 +221,9 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
     const found = keys.get(nameOf(key));
     const saved = found && { ...found, usage: changedUsages.get(key.accountId) ?? found.usage };
     if (rejections !== undefined) {
-      const { count, token } = rejections;
-      const counted = decideRejections(saved, count, at, policy);
-      if (saved === undefined || counted === undefined) return undefined;
-      if (token !== undefined && saved.tokens.includes(token)) return undefined;
-      const tokens = token === undefined ? saved.tokens : [...saved.tokens, token].slice(-MAX_TOKENS);
-      return void save(key, { ...saved, rejections: counted, tokens });
+      const counted = decideRejections(saved, rejections, at, policy);
+      if (saved !== undefined && counted !== undefined) save(key, { ...saved, rejections: counted });
+      return undefined;
     }
     // It was committed, and the response was lost: decided again on the state before, and nothing is saved.
     const isDone = isCommitted(task);
@@ -312,15 +283,15 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
                AS n (id, minute_start, minute_count, day_start, day_count) WHERE a.id = n.id`,
       values: columnsOf(usages),
     };
-    const ofKeys = [...changedKeys.values()].map(({ accountId, key, rejections, tokens, usedAt }) => [
+    const ofKeys = [...changedKeys.values()].map(({ accountId, key, rejections, usedAt }) => [
       ...[accountId, key.hash, rejections?.windowStart ?? null, rejections?.count ?? null],
-      ...[rejections?.bannedUntil ?? null, JSON.stringify(tokens), usedAt],
+      ...[rejections?.bannedUntil ?? null, usedAt],
     ]);
     const updateKeys = {
       text: `UPDATE ${schema}.api_keys k SET rejections_start = n.start, rejections_count = n.count,
-               banned_until = n.until, rejections_tokens = n.tokens, used_at = n.used
-             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
-               AS n (account, hash, start, count, until, tokens, used) WHERE k.account = n.account AND k.hash = n.hash`,
+               banned_until = n.until, used_at = n.used
+             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+               AS n (account, hash, start, count, until, used) WHERE k.account = n.account AND k.hash = n.hash`,
       values: columnsOf(ofKeys),
     };
     return [

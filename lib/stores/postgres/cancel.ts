@@ -65,7 +65,7 @@ export function cancelText(schema: string): string {
       SELECT ${SET_DURABLE}
       FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'),
     admitted AS MATERIALIZED (
-      SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS}, k.rejections_tokens)::text AS state
+      SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS})::text AS state
       FROM current, unnest($1::text[], $2::text[], $3::bigint[]) AS c (account, hash, requests)
         JOIN ${schema}.accounts a ON a.id = c.account
         JOIN ${schema}.api_keys k ON k.account = c.account AND k.hash = c.hash

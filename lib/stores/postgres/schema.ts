@@ -56,7 +56,7 @@ export const enableAlways = (schema: string, trigger: string) =>
  * `outbox` has the orders with changes that have not been delivered; see outbox.ts. No column
  * that a request changes has an index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, `banned_until` the ban that
- * followed, `used_at` the minute of its last admitted request, and `rejections_tokens` the last calls that recorded some. `settings` holds what is true for the whole store:
+ * followed, and `used_at` the minute of its last admitted request. `settings` holds what is true for the whole store:
  * `schema_version`, and `environment`, that of its keys.
  */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
@@ -89,7 +89,6 @@ CREATE TABLE ${schema}.api_keys (
   rejections_start bigint,
   rejections_count bigint,
   banned_until bigint,
-  rejections_tokens text,
   name text,
   used_at bigint,
   PRIMARY KEY (account, hash)

@@ -52,7 +52,6 @@ export function createAdmission({
         }
       }),
 
-    // Needs no token: a call that failed has changed nothing.
     recordRejections: (key, count, at, policy) =>
       write("relaxed", ({ admission }) => admission.recordRejections(key, count, at, policy)),
   };
@@ -73,7 +72,7 @@ export function admissionQueries(db: DatabaseSync) {
 
   function findKeyState({ accountId, hash }: ParsedKey) {
     const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
-    return row && { accountId, ...readRow(row) };
+    return row && readRow(row);
   }
 
   function saveRejections({ accountId, hash }: ParsedKey, rejections: RejectionCount): void {

@@ -186,22 +186,6 @@ test("cancels of one turn before and after the end of a ban, or of a key, are ea
   expect(statuses).toEqual(["pending", "cancelled", "cancelled", "pending"]);
 });
 
-test("a key remembers its last eight calls that counted rejections, and counts none of them again", async () => {
-  const { accounts, close } = createPostgresStore({ pool: server.pool, schema: "tokens" });
-  onTestFinished(close);
-  const key = { id: "shop.1", hash: "1".repeat(64), createdAt: AT };
-  await accounts.create({ id: "shop", plan: "free", keys: [key] });
-  const countAfter = async (token: string) => {
-    const policy = { maxRejections: 100, durationMs: 1 };
-    await accounts.recordRejections({ accountId: "shop", hash: key.hash }, 1, AT, policy, token);
-    return (await accounts.find("shop"))?.rejections[key.id]?.count;
-  };
-  for (let call = 1; call <= 9; call++) expect(await countAfter(`call ${call}`)).toBe(call);
-  expect(await countAfter("call 2")).toBe(9);
-  expect(await countAfter("call 1")).toBe(10);
-  expect(await countAfter("call 1")).toBe(10);
-});
-
 test("two events of an order in one turn of the event loop are both in its history", async () => {
   const { accounts, orders, close } = createPostgresStore({ pool: server.pool, schema: "events" });
   onTestFinished(close);

@@ -9,7 +9,7 @@ import { findStatusProblem, isOrderStatus, ORDER_STATUSES, type OrderStatus } fr
 import { statusAfter } from "../orders/transition-hook.ts";
 import { orderToJson, parseFields, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
-import { DAY_MS, MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../plans/windows.ts";
+import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
 
 export interface Finding {
   /** What has it, such as `order 7`. */
@@ -18,20 +18,24 @@ export interface Finding {
   readonly repair: string;
 }
 
+/** Reports a finding: what has it, what is wrong, and how to repair it. */
+export type Report = (subject: string, problem: string, repair: string) => void;
+
 export interface InspectedOrder {
   readonly id: bigint;
   readonly status: string;
   readonly wire: string;
   /** Reads its history. Throws if it is damaged. */
   readonly readHistory: () => readonly OrderChange[];
-  /** What only this kind of database can have wrong with an order. */
-  readonly findings?: readonly Finding[];
 }
 
 /** What a check reads of a database. It changes nothing, and each page is a read of its own, so that none takes long. */
 export interface Inspection {
-  /** What only this kind of database can have wrong, beside its rows. False if the rows cannot be read. */
-  inspect(report: (finding: Finding) => void): Promise<boolean>;
+  /**
+   * Reports what only this kind of database can have wrong: at once what is beside its rows, and what is in them while they
+   * are read. False if the rows cannot be read.
+   */
+  inspect(report: Report): Promise<boolean>;
   orders(): AsyncIterable<readonly InspectedOrder[]>;
   accounts(): AsyncIterable<Account>;
   close(): Promise<void>;
@@ -49,18 +53,18 @@ export async function checkDatabase(
   { at, plans, report, update }: CheckOptions,
 ): Promise<CheckProgress> {
   const counts = { orders: 0, accounts: 0, findings: 0 };
-  const add = (finding: Finding) => {
+  const add: Report = (subject, problem, repair) => {
     counts.findings++;
-    report(finding);
+    report({ subject, problem, repair });
   };
   if (!(await inspect(add))) return counts;
   for await (const account of accounts()) {
-    for (const finding of findInAccount(account, at, plans)) add(finding);
+    inspectAccount(account, at, plans, add);
     counts.accounts++;
     update(counts);
   }
   for await (const page of orders()) {
-    for (const order of page) for (const finding of findInOrder(order)) add(finding);
+    for (const order of page) inspectOrder(order, add);
     counts.orders += page.length;
     update(counts);
     await nextTurn();
@@ -75,9 +79,8 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-function findInOrder({ id, status, wire, readHistory, findings = [] }: InspectedOrder): readonly Finding[] {
-  const found = [...findings];
-  const add = (problem: string, repair: string) => found.push({ subject: `order ${id}`, problem, repair });
+function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report: Report): void {
+  const add = (problem: string, repair: string) => report(`order ${id}`, problem, repair);
   let changes: readonly OrderChange[] = [];
   try {
     changes = readHistory();
@@ -104,7 +107,6 @@ function findInOrder({ id, status, wire, readHistory, findings = [] }: Inspected
   const statusProblem = record && isOrderStatus(status) && findStatusProblem({ record, status });
   if (statusProblem)
     add(statusProblem, "Correct the status in the database, or remove 'complete' from the record.");
-  return found;
 }
 
 /** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
@@ -113,11 +115,9 @@ function isExplained(status: OrderStatus, changes: readonly OrderChange[]): bool
   return events.length === 0 || events.some((event) => statusAfter(event) === status);
 }
 
-function findInAccount(account: Account, at: Instant, plans: PlanTable): readonly Finding[] {
+function inspectAccount(account: Account, at: Instant, plans: PlanTable, report: Report): void {
   const { id, plan, customLimits, keys, usage, rejections } = account;
-  const found: Finding[] = [];
-  const add = (problem: string, repair: string, subject = `account ${id}`) =>
-    found.push({ subject, problem, repair });
+  const add = (problem: string, repair: string) => report(`account ${id}`, problem, repair);
   const restore = "Correct it in the database, or restore a backup.";
   if (!isAccountId(id)) add("No account can have this identifier, so no key leads to it.", restore);
   try {
@@ -139,10 +139,10 @@ function findInAccount(account: Account, at: Instant, plans: PlanTable): readonl
     // A short hash is that of a key whose details are lost, on DynamoDB.
     const isValid = HASH.test(key.hash) && [createdAt, expiresAt, revokedAt].every(Number.isSafeInteger);
     if (!isOwn || !isValid)
-      add(
+      report(
+        `key ${key.id}`,
         "Its identifier, hash or dates are not those of a key of this account.",
         `Revoke the key, and issue another one: 'keys list --account ${id}'.`,
-        `key ${key.id}`,
       );
   }
   const windows = { minute: MINUTE_MS, day: DAY_MS } as const;
@@ -150,8 +150,6 @@ function findInAccount(account: Account, at: Instant, plans: PlanTable): readonl
     const { start, count } = usage[name];
     if (!isCount(start) || start % windows[name] !== 0 || !isCount(count))
       add(`The window of its ${name}, ${count} requests since ${start}, is impossible.`, RESET(id));
-    else if (start > at + MAX_CLOCK_SKEW_MS)
-      add(`The window of its ${name} begins in the future. A clock was wrong.`, CLOCKS);
   }
   const { minute, day } = usage;
   if (minute.start >= day.start && minute.start < day.start + DAY_MS && minute.count > day.count)
@@ -160,16 +158,12 @@ function findInAccount(account: Account, at: Instant, plans: PlanTable): readonl
     const banMs = bannedUntil - windowStart;
     const isPossible = isCount(windowStart) && windowStart % MINUTE_MS === 0 && isCount(count);
     if (!isPossible || !Number.isSafeInteger(bannedUntil) || banMs > MAX_BAN_MS + MINUTE_MS)
-      add("Its rejections or its ban are impossible.", `Run 'keys unban ${keyId}'.`, `key ${keyId}`);
-    else if (windowStart > at + MAX_CLOCK_SKEW_MS)
-      add("Its rejections are of a minute in the future. A clock was wrong.", CLOCKS, `key ${keyId}`);
+      report(`key ${keyId}`, "Its rejections or its ban are impossible.", `Run 'keys unban ${keyId}'.`);
   }
-  return found;
 }
 
 const HASH = /^(?:[0-9a-f]{64}|[0-9A-Za-z]{20})$/;
 const RESET = (id: string) => `Run 'accounts reset ${id}'; a wrong start is replaced when the window ends.`;
-const CLOCKS = "Compare the clocks of the machines. The next request replaces what the wrong one wrote.";
 
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;

@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { OrderStatus } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
-import { checkDatabase, type Finding, type Inspection } from "../../lib/stores/check.ts";
+import { checkDatabase, type Inspection } from "../../lib/stores/check.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { inspectDynamodb } from "../../lib/stores/dynamodb/inspect.ts";
 import { bucketOf, DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
@@ -99,10 +99,6 @@ const SQL_MISTAKES = [
   ["UPDATE accounts SET minute_count = -1 WHERE id = 'acme'", /^account acme: The window of its minute, -1/],
   ["UPDATE accounts SET day_count = 1 WHERE id = 'big'", /^account big: It has 5 requests in a minute/],
   ["UPDATE accounts SET day_start = day_start + 1 WHERE id = 'acme'", /^account acme: The window of its day/],
-  [
-    "UPDATE accounts SET minute_start = minute_start + 600000 WHERE id = 'beta'",
-    /^account beta: .*in the future/,
-  ],
   ["UPDATE api_keys SET hash = 'x' WHERE position = 1 AND account = 'beta'", /^key beta\..*hash/],
   [
     "UPDATE api_keys SET rejections_start = rejections_start + 1 WHERE account = 'big' AND rejections_start > 0",
@@ -172,17 +168,17 @@ test("a damaged table of a SQLite file is named, and no row is read", async () =
   // The identifier of a key is in its row and in an index. Now they disagree.
   bytes.write("X", bytes.lastIndexOf("acme."));
   writeFileSync(copy, bytes);
-  const damaged: Finding[] = [];
+  const damaged: unknown[] = [];
   const inspection = inspectSqlite(copy);
-  expect(await inspection.inspect((finding) => damaged.push(finding))).toBe(false);
+  expect(await inspection.inspect((...finding) => damaged.push(finding))).toBe(false);
   expect(openFiles()).toEqual(process.platform === "linux" ? expect.arrayContaining([copy]) : []);
   await inspection.close();
   expect(openFiles()).not.toContain(copy);
-  expect(damaged[0]).toEqual({
-    subject: "table api_keys",
-    problem: expect.stringMatching(/^It is damaged: .*index/),
-    repair: "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.",
-  });
+  expect(damaged[0]).toEqual([
+    "table api_keys",
+    expect.stringMatching(/^It is damaged: .*index/),
+    "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.",
+  ]);
   expect(await findings(inspectSqlite(copy))).toMatchObject({ orders: 0, accounts: 0 });
 });
 

@@ -32,6 +32,7 @@ import {
   numberOf,
   numberValue,
   numberValues,
+  pagesOf,
   stringOf,
   type TableClient,
 } from "./table.ts";
@@ -168,11 +169,8 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     async *list(after = "", limit = Number.POSITIVE_INFINITY) {
       // Items of a table are not sorted. Unlike orders, accounts are few and small enough to sort in memory.
       const items = new Map<string, Item>();
-      for (let from: Item | undefined, more = true; more; more = from !== undefined) {
-        const page = await table.read({ from }, (kept) => kept, callTimeout());
-        for (const item of page.kept) items.set(stringOf(item["id"]), item);
-        from = page.next;
-      }
+      for await (const page of pagesOf(table, {}))
+        for (const item of page) items.set(stringOf(item["id"]), item);
       const ids = [...items.keys()].filter((id) => isAccountId(id) && id > after).sort();
       for (const id of ids.slice(0, limit)) {
         const item = items.get(id) ?? {};

@@ -1,9 +1,10 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Account } from "../../accounts/account.ts";
-import type { Finding, InspectedOrder, Inspection } from "../check.ts";
+import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { type AccountItems, accountOf, belongTogether, readItems } from "./accounts.ts";
 import { activeKeys, keyEntries, namedKeysOf } from "./admission-item.ts";
 import { callTimeout, createDynamodbClient } from "./client.ts";
+import { idOf } from "./list.ts";
 import { historyOf } from "./orders.ts";
 import {
   BUCKET_COUNT_KEY,
@@ -14,7 +15,7 @@ import {
   SETTINGS_KEY,
   tableDefinitions,
 } from "./schema.ts";
-import { createTableClient, type Item, numberOf, stringOf, type TableClient } from "./table.ts";
+import { createTableClient, type Item, numberOf, pagesOf, stringOf, type TableClient } from "./table.ts";
 
 /** Reads both tables to check them, page by page. Each page is billed as any read. */
 export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBClient): Inspection {
@@ -23,32 +24,32 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
   const [orders, accounts] = [names.orders, names.accounts].map(({ name }) =>
     createTableClient(dynamodb, name),
   ) as [TableClient, TableClient];
-  let report: (finding: Finding) => void = () => {};
+  let report: Report = () => {};
 
   return {
     async inspect(add) {
       report = add;
       const settings = await accounts.get(SETTINGS_KEY, callTimeout());
       if (settings === undefined || numberOf(settings["layout"]) !== LAYOUT_VERSION)
-        report({
-          subject: "table accounts",
-          problem: `Its item ${SETTINGS_KEY.id.S} does not say that the layout is version ${LAYOUT_VERSION}.`,
-          repair: `Run 'tables create', which adds a missing item; if it has another version, set 'layout'.`,
-        });
+        report(
+          "table accounts",
+          `Its item ${SETTINGS_KEY.id.S} does not say that the layout is version ${LAYOUT_VERSION}.`,
+          `Run 'tables create', which adds a missing item; if it has another version, set 'layout'.`,
+        );
       return true;
     },
 
     async *orders() {
       const stored = await orders.get(BUCKET_COUNT_KEY, callTimeout());
       const buckets = stored === undefined ? DEFAULT_BUCKETS : numberOf(stored["buckets"]);
-      for await (const items of pagesOf(orders))
+      for await (const items of pagesOf(orders, {}))
         yield items
           .filter(({ bucket }) => bucket?.N !== BUCKET_COUNT_KEY.bucket.N)
-          .map((item) => orderOf(item, buckets));
+          .map((item) => inspectItem(item, buckets, report));
     },
 
     async *accounts() {
-      for await (const items of pagesOf(accounts))
+      for await (const items of pagesOf(accounts, {}))
         for (const { id } of items) {
           const [accountId, isDetails] = stringOf(id).split("/", 2);
           if (!accountId) continue;
@@ -56,11 +57,11 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
           if (isDetails === undefined && found !== undefined) yield* checked(accountId, found);
           // Its details are written before an account is; so those of one that is being created are not reported.
           else if (isDetails !== undefined && found === undefined)
-            report({
-              subject: `account ${accountId}`,
-              problem: "It has details of keys, but does not exist. It may have been created just now.",
-              repair: `Check again; then delete the item '${stringOf(id)}'.`,
-            });
+            report(
+              `account ${accountId}`,
+              "It has details of keys, but does not exist. It may have been created just now.",
+              `Check again; then delete the item '${stringOf(id)}'.`,
+            );
         }
     },
 
@@ -75,36 +76,28 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
     if (!belongTogether(items)) {
       const problem =
         "Its details item lacks the version that its admission item names: dates of keys are lost.";
-      report({ subject, problem, repair: "Any change of its keys writes it anew, such as 'keys issue'." });
+      report(subject, problem, "Any change of its keys writes it anew, such as 'keys issue'.");
     }
     const entries = (keys: Parameters<typeof keyEntries>[0]) =>
       JSON.stringify(keyEntries(keys.map(({ rejections: _counted, ...key }) => key)));
     if (belongTogether(items) && entries(activeKeys(account.keys)) !== entries(namedKeysOf(items.item))) {
       const problem =
         "Its two items disagree about its active keys. Requests are decided by the admission item.";
-      report({ subject, problem, repair: "Any change of its keys repairs it, such as 'keys issue'." });
+      report(subject, problem, "Any change of its keys repairs it, such as 'keys issue'.");
     }
     yield account;
   }
 }
 
-async function* pagesOf(table: TableClient): AsyncGenerator<readonly Item[]> {
-  for (let from: Item | undefined, more = true; more; more = from !== undefined) {
-    const page = await table.read({ from }, (items) => items, callTimeout());
-    yield page.kept;
-    from = page.next;
-  }
-}
-
-function orderOf(item: Item, buckets: number): InspectedOrder {
-  const { bucket, id, status, wire } = item;
-  const order = {
-    ...{ id: BigInt(id?.N ?? 0), status: stringOf(status), wire: stringOf(wire) },
-    readHistory: () => historyOf(item),
-  };
-  const expected = bucketOf(order.id, buckets);
-  if (bucket?.N === `${expected}`) return order;
-  const problem = `It is in bucket ${bucket?.N}, where no call finds it; its bucket is ${expected}.`;
-  const repair = "Write the item with its own bucket, unless there is one, and delete this one.";
-  return { ...order, findings: [{ subject: `order ${order.id}`, problem, repair }] };
+function inspectItem(item: Item, buckets: number, report: Report): InspectedOrder {
+  const { bucket, status, wire } = item;
+  const id = idOf(item);
+  const expected = bucketOf(id, buckets);
+  if (bucket?.N !== `${expected}`)
+    report(
+      `order ${id}`,
+      `It is in bucket ${bucket?.N}, where no call finds it; its bucket is ${expected}.`,
+      "Write the item with its own bucket, unless there is one, and delete this one.",
+    );
+  return { id, status: stringOf(status), wire: stringOf(wire), readHistory: () => historyOf(item) };
 }

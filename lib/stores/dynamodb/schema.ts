@@ -15,26 +15,6 @@
 
 import { invalidInput } from "../../core/errors.ts";
 
-export interface TableDefinition {
-  readonly name: string;
-  readonly partitionKey: KeyAttribute;
-  readonly sortKey?: KeyAttribute;
-  readonly index?: IndexDefinition;
-}
-
-/** A global secondary index, which has the items with both keys, and of these its keys and the included attributes. */
-export interface IndexDefinition {
-  readonly name: string;
-  readonly partitionKey: KeyAttribute;
-  readonly sortKey: KeyAttribute;
-  readonly included: readonly string[];
-}
-
-export interface KeyAttribute {
-  readonly name: string;
-  readonly type: "N" | "S";
-}
-
 /** The names of both tables. */
 export interface DynamodbTableNames {
   readonly orders: string;
@@ -67,15 +47,25 @@ export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): Dynamo
   return names;
 }
 
-export interface TableDefinitions {
-  readonly orders: TableDefinition;
-  readonly accounts: TableDefinition;
-}
-
 /** The index of the orders with changes that have not been delivered. */
 export const OUTBOX_INDEX = "outbox";
 
-export function tableDefinitions(naming: DynamodbTableNaming): TableDefinitions {
+interface KeyAttribute {
+  readonly name: string;
+  readonly type: "N" | "S";
+}
+
+/** A table. Its index has the items with both keys, and of these its keys and the included attributes. */
+export interface TableDefinition {
+  readonly name: string;
+  readonly partitionKey: KeyAttribute;
+  readonly sortKey?: KeyAttribute;
+  readonly index?: Required<Omit<TableDefinition, "index">> & { readonly included: readonly string[] };
+}
+
+export function tableDefinitions(
+  naming: DynamodbTableNaming,
+): Readonly<Record<keyof DynamodbTableNames, TableDefinition>> {
   const { orders, accounts } = tableNames(naming);
   return {
     orders: {

@@ -12,7 +12,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { nextTurn } from "../../core/time.ts";
-import { backOff, send } from "./client.ts";
+import { backOff, callTimeout, send } from "./client.ts";
 import { LAYOUT_VERSION } from "./schema.ts";
 
 /** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
@@ -275,6 +275,15 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       return { kept: kept(), next: page.LastEvaluatedKey, readUnits };
     },
   };
+}
+
+/** The items of all pages of a range, page by page. */
+export async function* pagesOf(table: TableClient, range: ReadRange): AsyncGenerator<readonly Item[]> {
+  for (let from = range.from, hasMore = true; hasMore; hasMore = from !== undefined) {
+    const page = await table.read({ ...range, from }, (items) => items, callTimeout());
+    yield page.kept;
+    from = page.next;
+  }
 }
 
 export interface ItemChange<Result> {

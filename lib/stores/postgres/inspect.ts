@@ -1,6 +1,6 @@
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { unpackChanges } from "../../orders/history.ts";
-import type { Finding, InspectedOrder, Inspection } from "../check.ts";
+import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { PostgresPool } from "./connection.ts";
 import { isTrue, openDatabase, readCatalogs } from "./database.ts";
@@ -25,34 +25,32 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
   const readCatalog = (text: string, ...values: readonly unknown[]) =>
     readCatalogs(pool, { text, values, isRare: true }, performance.now() + CALL_TIMEOUT_MS);
 
-  /** Tables whose rows a policy can hide, or which the role may not read. */
-  async function findHidden(): Promise<readonly Finding[]> {
+  /** Reports tables whose rows a policy can hide, or which the role may not read. False if there are any. */
+  async function seesAll(report: Report): Promise<boolean> {
     const tables = await readCatalog(
       `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT') FROM pg_catalog.pg_class
        WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]) ORDER BY 1`,
       ...[schema, TABLES],
     );
     if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
-    const findings: Finding[] = [];
     for (const [table, isHidden, isReadable] of tables) {
-      const subject = `table ${table}`;
       if (isTrue(isHidden))
-        findings.push({
-          subject,
-          problem:
-            "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
-          repair: `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
-        });
+        report(
+          `table ${table}`,
+          "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
+          `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
+        );
       if (!isTrue(isReadable))
-        findings.push({
-          ...{ subject, problem: "This role may not read it." },
-          repair: `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
-        });
+        report(
+          `table ${table}`,
+          "This role may not read it.",
+          `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
+        );
     }
-    return findings;
+    return tables.every(([, isHidden, isReadable]) => !isTrue(isHidden) && isTrue(isReadable));
   }
 
-  async function findKeys(): Promise<readonly Finding[]> {
+  async function inspectKeys(report: Report): Promise<void> {
     const found = await readCatalog(
       `SELECT c.relname || ' ' || k.contype::text FROM pg_catalog.pg_constraint k
          JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
@@ -64,15 +62,17 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       ...[schema, `${schema}.api_keys`],
     );
     const known = found.map(([constraint]) => constraint);
-    return CONSTRAINTS.filter(([constraint]) => !known.includes(constraint)).map(([constraint, problem]) => ({
-      subject: `table ${constraint.split(" ")[0]}`,
-      problem: `It has no valid ${problem}.`,
-      repair: `Add it ${AS_PRINTED}, once no row breaks it.`,
-    }));
+    for (const [constraint, problem] of CONSTRAINTS)
+      if (!known.includes(constraint))
+        report(
+          `table ${constraint.split(" ")[0]}`,
+          `It has no valid ${problem}.`,
+          `Add it ${AS_PRINTED}, once no row breaks it.`,
+        );
   }
 
-  /** A trigger function or triggers that lose changes, or write them elsewhere. */
-  async function findOutbox(): Promise<readonly Finding[]> {
+  /** Reports a trigger function or triggers that lose changes, or write them elsewhere. */
+  async function inspectOutbox(report: Report): Promise<void> {
     const [[text, settings] = []] = await readCatalog(
       "SELECT prosrc, array_to_string(proconfig, ', ') FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regproc($1)",
       `${schema}.add_to_outbox`,
@@ -82,50 +82,40 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
        WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`,
       ...[`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
     );
-    const findings: Finding[] = [];
     if (text !== OUTBOX_FUNCTION.text || settings !== OUTBOX_FUNCTION.settings)
-      findings.push({
-        subject: "function add_to_outbox",
-        problem:
-          "It is missing, or not that of this version: changes can be lost, or get into another schema.",
-        repair: `Replace it ${AS_PRINTED}.`,
-      });
+      report(
+        "function add_to_outbox",
+        "It is missing, or not that of this version: changes can be lost, or get into another schema.",
+        `Replace it ${AS_PRINTED}.`,
+      );
     const working = triggers.filter(([works]) => isTrue(works));
     if (triggers.length > 0 && working.length < OUTBOX_TRIGGERS.length)
-      findings.push({
-        subject: `triggers ${OUTBOX_TRIGGERS.join(" and ")}`,
-        problem:
-          "One is missing, not enabled in every session, or calls another function, so changes are lost.",
-        repair: "Run 'database outbox on' as the owner of the tables.",
-      });
-    return findings;
+      report(
+        `triggers ${OUTBOX_TRIGGERS.join(" and ")}`,
+        "One is missing, not enabled in every session, or calls another function, so changes are lost.",
+        "Run 'database outbox on' as the owner of the tables.",
+      );
   }
 
   return {
     async inspect(report) {
       // What the role cannot read, or cannot read as a whole, is not read at all.
-      const hidden = await findHidden();
-      for (const finding of hidden) report(finding);
+      const isReadable = await seesAll(report);
       // Throws if the tables are of another version.
-      if (hidden.length === 0) await read({ text: "SELECT true", values: [] });
-      for (const finding of [...(await findKeys()), ...(await findOutbox())]) report(finding);
-      if (hidden.length > 0) return false;
+      if (isReadable) await read({ text: "SELECT true", values: [] });
+      await inspectKeys(report);
+      await inspectOutbox(report);
+      if (!isReadable) return false;
       const orphans = await read({
         text: `SELECT k.id FROM ${schema}.api_keys k LEFT JOIN ${schema}.accounts a ON a.id = k.account WHERE a.id IS NULL`,
       });
       for (const [id] of orphans)
-        report({
-          ...{ subject: `key ${id}`, problem: "Its account does not exist." },
-          repair: "Delete its row of api_keys.",
-        });
+        report(`key ${id}`, "Its account does not exist.", "Delete its row of api_keys.");
       const halves = await read({
         text: `SELECT id FROM ${schema}.accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)`,
       });
       for (const [id] of halves)
-        report({
-          ...{ subject: `account ${id}`, problem: "It has only one of its two limits." },
-          repair: `Run 'accounts set-plan ${id}'.`,
-        });
+        report(`account ${id}`, "It has only one of its two limits.", `Run 'accounts set-plan ${id}'.`);
       return true;
     },
 

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Account } from "../../accounts/account.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
-import type { Finding, InspectedOrder, Inspection } from "../check.ts";
+import { eachAccount } from "../account-rows.ts";
+import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { accountQueries } from "./accounts.ts";
 import { openReadOnly } from "./backup.ts";
 import { isDamaged } from "./errors.ts";
@@ -21,17 +21,13 @@ type OrderRow = Omit<InspectedOrder, "readHistory"> & { readonly history: string
 export function inspectSqlite(path: string): Inspection {
   let db: DatabaseSync | undefined;
 
-  function inspectFile(report: (finding: Finding) => void): boolean {
+  function inspectFile(report: Report): boolean {
     const opened = openReadOnly(path);
     db = opened;
     const version = versionOf(opened);
     if (version !== SCHEMA_VERSION) {
       const repair = "Run 'accounts list', which migrates it, and check again.";
-      report({
-        subject: DATABASE,
-        problem: `It has schema version ${version}, not ${SCHEMA_VERSION}.`,
-        repair,
-      });
+      report(DATABASE, `It has schema version ${version}, not ${SCHEMA_VERSION}.`, repair);
       return false;
     }
     const all = (sql: string) => opened.prepare(sql).all() as Record<string, string | number | null>[];
@@ -41,27 +37,25 @@ export function inspectSqlite(path: string): Inspection {
       for (const { integrity_check: problem } of all(`PRAGMA integrity_check("${name}")`)) {
         if (problem === "ok") continue;
         isReadable = false;
-        report({ subject: `table ${name}`, problem: `It is damaged: ${problem}.`, repair: RESTORE });
+        report(`table ${name}`, `It is damaged: ${problem}.`, RESTORE);
       }
     }
     for (const { table, rowid, parent } of all("PRAGMA foreign_key_check")) {
       const problem = `A row${rowid === null ? "" : ` (${rowid})`} belongs to a row of ${parent} that does not exist.`;
       const repair = `Delete it: 'PRAGMA foreign_key_check' in sqlite3 lists such rows.`;
-      report({ subject: `table ${table}`, problem, repair });
+      report(`table ${table}`, problem, repair);
     }
     for (const { id } of all("SELECT id FROM accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)"))
-      report({
-        ...{ subject: `account ${id}`, problem: "It has only one of its two limits." },
-        repair: `Run 'accounts set-plan ${id}'.`,
-      });
+      report(`account ${id}`, "It has only one of its two limits.", `Run 'accounts set-plan ${id}'.`);
     const counted =
       all(`SELECT c.status, c.count, (SELECT count(*) FROM orders o WHERE o.status = c.status) AS orders
       FROM order_counts c WHERE c.count <> orders`);
     for (const { status, count, orders } of counted)
-      report({
-        ...{ subject: DATABASE, problem: `It counts ${count} ${status} orders, and has ${orders}.` },
-        repair: `Run: UPDATE order_counts SET count = (SELECT count(*) FROM orders o WHERE o.status = order_counts.status)`,
-      });
+      report(
+        DATABASE,
+        `It counts ${count} ${status} orders, and has ${orders}.`,
+        `Run: UPDATE order_counts SET count = (SELECT count(*) FROM orders o WHERE o.status = order_counts.status)`,
+      );
     return isReadable;
   }
 
@@ -72,7 +66,7 @@ export function inspectSqlite(path: string): Inspection {
       } catch (error) {
         const cause = isStoreUnavailable(error) ? error.cause : error;
         if (!isDamaged(cause)) throw error;
-        report({ subject: DATABASE, problem: `The file is damaged: ${cause.message}.`, repair: RESTORE });
+        report(DATABASE, `The file is damaged: ${cause.message}.`, RESTORE);
         return false;
       }
     },
@@ -99,11 +93,7 @@ export function inspectSqlite(path: string): Inspection {
     async *accounts() {
       if (db === undefined) return;
       const { page } = accountQueries(db);
-      for (let last: string | undefined = ""; last !== undefined; ) {
-        const accounts: readonly Account[] = page(last, PAGE_SIZE);
-        yield* accounts;
-        last = accounts.at(-1)?.id;
-      }
+      yield* eachAccount(async (after, limit) => page(after, limit));
     },
 
     async close() {

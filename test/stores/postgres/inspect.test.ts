@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Finding } from "../../../lib/stores/check.ts";
+import type { Report } from "../../../lib/stores/check.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../../lib/stores/postgres/inspect.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
@@ -16,7 +16,7 @@ test("missing keys of tables, a key without its account and half of the limits a
   const { inspect, close } = inspectPostgres(server.pool, "damaged");
   const inspected = async () => {
     const found: unknown[] = [];
-    expect(await inspect((finding) => found.push(finding))).toBe(true);
+    expect(await inspect((...finding) => found.push(finding))).toBe(true);
     return found;
   };
   expect(await inspected()).toEqual([]);
@@ -26,18 +26,16 @@ test("missing keys of tables, a key without its account and half of the limits a
     UPDATE accounts SET per_day = 1 WHERE id = 'half';
     DELETE FROM accounts WHERE id = 'gone'; RESET search_path`);
   const repair = "Add it as 'database migrate --print' prints it, once no row breaks it.";
-  expect(await inspected()).toEqual(
+  expect(await inspected()).toEqual([
+    ["table settings", "It has no valid primary key, so that a row can exist twice.", repair],
     [
-      ["table settings", "It has no valid primary key, so that a row can exist twice.", repair],
-      [
-        "table api_keys",
-        "It has no valid foreign key to accounts, so that a key can be without an account.",
-        repair,
-      ],
-      ["key gone.1", "Its account does not exist.", "Delete its row of api_keys."],
-      ["account half", "It has only one of its two limits.", "Run 'accounts set-plan half'."],
-    ].map(([subject, problem, repair]) => ({ subject, problem, repair })),
-  );
+      "table api_keys",
+      "It has no valid foreign key to accounts, so that a key can be without an account.",
+      repair,
+    ],
+    ["key gone.1", "Its account does not exist.", "Delete its row of api_keys."],
+    ["account half", "It has only one of its two limits.", "Run 'accounts set-plan half'."],
+  ]);
   await close();
 });
 
@@ -55,7 +53,7 @@ describe("what the catalogue says", () => {
       /** The findings as lines. The rows are read, unless `isRead` is false. */
       async inspected({ isRead = true } = {}) {
         const findings: string[] = [];
-        const report = ({ subject, problem, repair }: Finding) =>
+        const report: Report = (subject, problem, repair) =>
           findings.push(`${subject}: ${problem} ${repair}`);
         expect(await inspect(report)).toBe(isRead);
         return findings;

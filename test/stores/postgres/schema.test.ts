@@ -358,7 +358,7 @@ test.each([
         expect(cancelled).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
       expect(await outbox.backlog()).toMatchObject({ waiting: 2 });
       const findings: unknown[] = [];
-      await inspectPostgres(pool, schema).inspect((finding) => findings.push(finding));
+      await inspectPostgres(pool, schema).inspect((...finding) => findings.push(finding));
       expect(findings).toEqual([]);
       await database.exec(`DROP SCHEMA ${quoteSchema(schema)} CASCADE`);
     }

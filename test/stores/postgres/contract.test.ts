@@ -5,9 +5,9 @@ import { testContract } from "../test-contract.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
 const schema = "contract";
-/** Leaves the tables as they were created, which takes PGlite ten times as long. */
+/** Leaves the tables, and deletes their few rows: creating or truncating tables takes PGlite ten times as long. */
 const EMPTY = `SET search_path = ${schema};
-  TRUNCATE orders, accounts, api_keys, outbox;
+  DELETE FROM outbox; DELETE FROM api_keys; DELETE FROM accounts; DELETE FROM orders;
   DELETE FROM settings WHERE name <> 'schema_version';
   DROP TRIGGER IF EXISTS outbox_placed ON orders;
   DROP TRIGGER IF EXISTS outbox_changed ON orders;

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, openAsBlob, renameSync, writeFileSync } from "node:fs";
-import { PGlite } from "@electric-sql/pglite";
+import { PGlite, protocol } from "@electric-sql/pglite";
 import type { PostgresPool, PostgresQuery } from "../../../lib/stores/postgres/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
 
@@ -50,6 +50,7 @@ export async function startPglite(): Promise<Pglite> {
   started ??= createEmpty();
   const database = await started;
   if (!isFirst) for (const statement of ["DISCARD ALL", EMPTY_AGAIN]) await database.exec(statement);
+  prepared.clear();
   let [isInterrupted, losesResponse] = [false, false];
   let last: Promise<void> = Promise.resolve();
 
@@ -96,11 +97,34 @@ export async function startPglite(): Promise<Pglite> {
   };
 }
 
+const { serialize } = protocol;
 const ROLLBACK = { text: "ROLLBACK" } as PostgresQuery;
 
-/** A query without values can have several statements, which PGlite runs in another way. */
-async function run(database: PGlite, { text, values }: PostgresQuery) {
-  if (values !== undefined) return database.query<unknown[]>(text, values, { rowMode: "array" });
-  const results = await database.exec(text, { rowMode: "array" });
-  return (results.at(-1) ?? { rows: [] }) as { readonly rows: readonly (readonly unknown[])[] };
+/** The statements that the connection has prepared: parsing and planning one takes longer than running it. */
+const prepared = new Set<string>();
+
+/** Runs a query as a server does. One without values can have several statements. */
+async function run(database: PGlite, { text, values, name = "" }: PostgresQuery) {
+  if (values === undefined) {
+    const results = await database.exec(text, { rowMode: "array" });
+    return (results.at(-1) ?? { rows: [] }) as { readonly rows: readonly (readonly unknown[])[] };
+  }
+  const sent = [
+    ...(prepared.has(name) ? [] : [serialize.parse({ name, text })]),
+    serialize.bind({ statement: name, values: values.map(toText) }),
+    serialize.execute({}),
+    serialize.sync(),
+  ];
+  const received = await database.runExclusive(() =>
+    database.execProtocolStream(Buffer.concat(sent), { syncToFs: false }),
+  );
+  if (name !== "") prepared.add(name);
+  return { rows: received.flatMap((message) => ("fields" in message ? [message.fields as unknown[]] : [])) };
+}
+
+/** A value in the format of a parameter. */
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (!Array.isArray(value)) return String(value);
+  return `{${value.map((item) => (item === null ? "NULL" : `"${String(item).replaceAll(/["\\]/g, "\\$&")}"`))}}`;
 }

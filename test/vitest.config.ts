@@ -27,6 +27,7 @@ export const LONG_TESTS = [
   "test/infra/functions/existing-shop.test.ts",
   "test/infra/settings-changed.test.ts",
   "test/infra/tables-kept.test.ts",
+  "test/stores/dynamodb/contract-lists.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
   "test/stores/dynamodb/lost-responses.test.ts",

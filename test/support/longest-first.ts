@@ -12,6 +12,7 @@ const LONGEST = [
   "test/system/package-types.test.ts",
   "test/system/dynamodb-contract-as-is.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
+  "test/stores/dynamodb/contract-lists.test.ts",
 ];
 
 /** The order in which test files start. */

@@ -1,6 +1,7 @@
 /**
- * Preloaded into programs whose test does not run the functions. Replaces two packages that take long: esbuild, which
- * bundles the functions, and npm's tree reader, which Pulumi loads for functions that it serialises itself; we have none.
+ * Preloaded into programs whose test does not run the functions. Replaces packages that take long and do nothing here:
+ * esbuild, which bundles the functions, npm's tree reader, which Pulumi loads for functions that it serialises itself,
+ * the tracing of its calls, and the source maps of compiled programs.
  */
 import { registerHooks } from "node:module";
 
@@ -13,6 +14,13 @@ export const build = async ({ entryPoints }) => ({
 });
 `,
   "@npmcli/arborist": "",
+  "source-map-support/register": "",
+  "@opentelemetry/exporter-zipkin": "",
+  "@opentelemetry/instrumentation": "",
+  "@opentelemetry/instrumentation-grpc": "",
+  "@opentelemetry/resources": "",
+  "@opentelemetry/sdk-trace-base": "",
+  "@opentelemetry/sdk-trace-node": "",
 };
 
 registerHooks({

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
+import { cp, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
@@ -11,7 +11,8 @@ import struct from "google-protobuf/google/protobuf/struct_pb.js";
 import type { Cloud } from "../infra/harness/deployment.ts";
 import { type Recording, startEngine } from "../infra/harness/engine.ts";
 import { decode, type Value } from "../infra/harness/wire.ts";
-import { install, ROOT, readJson } from "./installed.ts";
+import { COMPILE_CACHE } from "../vitest.config.ts";
+import { copyInstalled, ROOT, readJson } from "./installed.ts";
 
 const PLUGIN_HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run-plugin/index.js");
 /** The linked packages find the project's TypeScript, which Pulumi cannot load; where the package is installed, it finds none. */
@@ -20,19 +21,23 @@ registerHooks({ resolve(name, context, next) {
   if (name === "typescript") throw new Error("There is no TypeScript.");
   return next(name, context);
 } });`;
+const NO_BUNDLING = new URL("../infra/harness/no-bundling.ts", import.meta.url).href;
 const RUN = { project: "store-orders", stack: "staging" };
 
-/** Copies the component package to a folder and installs the packed library. What it needs besides is linked. */
-export async function installComponentPackage(home: string, tarball: string): Promise<void> {
+/**
+ * Puts the component package around a copy of the installed library, and links what it needs besides. Returns its
+ * folder, which is named `component`.
+ */
+export async function installComponentPackage(installed: string): Promise<string> {
   const source = join(ROOT, "infra/component");
-  await mkdir(home);
+  const home = await copyInstalled(installed, "component");
   for (const file of ["index.js", "schema.json", "PulumiPlugin.yaml"])
     await cp(join(source, file), join(home, file));
   const { dependencies, ...manifest } = await readJson(join(source, "package.json"));
   await writeFile(join(home, "package.json"), JSON.stringify(manifest));
-  await install(home, tarball);
   for (const linked of ["@pulumi", "@aws-sdk", "esbuild"])
     await symlink(join(ROOT, "node_modules", linked), join(home, "node_modules", linked));
+  return home;
 }
 
 /** A component that was created. */
@@ -49,6 +54,13 @@ export interface Construction {
   readonly preview?: boolean;
 }
 
+/** How a provider is started. */
+export interface ProviderOptions {
+  readonly preview?: boolean;
+  /** Bundles the functions, otherwise their code is empty. @default false */
+  readonly bundle?: boolean;
+}
+
 /** The provider of the package, run as Pulumi runs it, beside an engine. */
 export interface ComponentProvider extends AsyncDisposable {
   readonly recording: Recording;
@@ -63,13 +75,14 @@ export async function startProvider(
   home: string,
   cloud: Cloud,
   temporary: string,
-  { preview = false }: { readonly preview?: boolean } = {},
+  { preview = false, bundle = false }: ProviderOptions = {},
 ): Promise<ComponentProvider> {
   const engine = await startEngine({ ...RUN, preview }, cloud, new Map());
-  const child = spawn(process.execPath, ["--import", WITHOUT_TYPESCRIPT, PLUGIN_HOST, home, engine.address], {
+  const preloaded = [...(bundle ? [] : [NO_BUNDLING]), WITHOUT_TYPESCRIPT].map((url) => `--import=${url}`);
+  const child = spawn(process.execPath, [...preloaded, PLUGIN_HOST, home, engine.address], {
     cwd: home,
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, TMPDIR: temporary },
+    env: { ...process.env, ...COMPILE_CACHE, TMPDIR: temporary },
   });
   const port = await firstLine(child);
   const client = new providerService.ResourceProviderClient(

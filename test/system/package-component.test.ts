@@ -10,23 +10,25 @@ import { cloud } from "../infra/harness/cloud.ts";
 import { find, ofType, run } from "../infra/harness/program.ts";
 import { UNKNOWN_ON_THE_WIRE, wireSecret } from "../infra/harness/wire.ts";
 import { startDnsServer } from "../support/dns-server.ts";
-import { installComponentPackage, startProvider } from "./component-provider.ts";
+import { installComponentPackage, type ProviderOptions, startProvider } from "./component-provider.ts";
 import { ROOT, readJson } from "./installed.ts";
 
 const SERVICE = "store-orders:index:Service";
 const CUSTOM_DOMAIN = "store-orders:index:CustomDomain";
 const folder = mkdtempSync(join(tmpdir(), "store-orders-component-"));
-const home = join(folder, "package");
+let home = "";
 const dns = await startDnsServer("");
 const schema = JSON.parse(readFileSync(join(ROOT, "infra/component/schema.json"), "utf8"));
 
-beforeAll(() => installComponentPackage(home, inject("tarball")));
+beforeAll(async () => {
+  home = await installComponentPackage(inject("installed"));
+});
 afterAll(async () => {
   await dns[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
-const start = async (options?: { readonly preview?: boolean }) => {
+const start = async (options?: ProviderOptions) => {
   const temporary = await mkdtemp(join(folder, "tmp-"));
   const provider = await startProvider(home, cloud(), temporary, options);
   onTestFinished(() => provider[Symbol.asyncDispose]());
@@ -143,7 +145,7 @@ describe("the provider of the component package", () => {
   });
 
   test("deletes the bundles of the functions at the end of a run, before Pulumi kills it", async () => {
-    const { construct, cancel, temporary } = await start();
+    const { construct, cancel, temporary } = await start({ bundle: true });
     await construct({ type: SERVICE, name: "orders", inputs: {} });
     const bundles = async () => (await readdir(temporary)).filter((name) => name.startsWith("store-orders-"));
     expect(await bundles()).toHaveLength(1);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createTurns } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
-import { type BodyResult, receiveBody } from "./request.ts";
+import { receiveBody } from "./request.ts";
 
 /** The most input of a server's connections that waits to be parsed, in bytes. */
 export const MAX_HELD_BYTES = 8 * 1024 * 1024;
@@ -76,11 +76,10 @@ export class Connection {
   }
 
   /** Resolves when the body of the request has been received, or will not be. */
-  receiveBody(req: IncomingMessage): Promise<BodyResult> {
-    if (this.#parserError !== undefined && !req.complete)
-      return Promise.resolve({ error: this.#parserError });
+  receiveBody(req: IncomingMessage): ReturnType<typeof receiveBody> {
+    if (this.#parserError !== undefined && !req.complete) return Promise.resolve(this.#parserError);
     return new Promise((resolve) => {
-      this.#failBody = (error) => resolve({ error });
+      this.#failBody = resolve;
       void receiveBody(req).then(resolve);
     });
   }

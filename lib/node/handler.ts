@@ -89,9 +89,7 @@ async function receiveRest(req: NodeRequest): Promise<ErrorCode | "aborted" | un
   if (isReset(req)) return "aborted";
   if (req.complete || !hasBody(req)) return undefined;
   if (req.destroyed) return "aborted";
-  const body = await receiveBody(req);
-  if (body === "complete") return undefined;
-  return body === "aborted" ? "aborted" : body.error;
+  return receiveBody(req);
 }
 
 /**

@@ -78,9 +78,6 @@ export function callerAddress(req: NodeRequest, proxies: number): { readonly add
 /** The longest address: IPv6 with IPv4 at its end, in brackets, with the name of an interface and a port. */
 const MAX_ADDRESS_CHARS = 80;
 
-/** The end of a body: complete, aborted by the client, or invalid. */
-export type BodyResult = "complete" | "aborted" | { readonly error: ErrorCode };
-
 export function hasBody(req: NodeRequest): boolean {
   if ("stream" in req) return !req.stream.endAfterHeaders;
   const { headers } = req;
@@ -100,15 +97,18 @@ export function isReset(req: NodeRequest): boolean {
   return "stream" in req && (req.aborted || req.stream.closed);
 }
 
-/** Reads a body to its end, without keeping it: no operation with this method takes one. */
-export function receiveBody(req: NodeRequest): Promise<BodyResult> {
+/**
+ * Reads a body to its end, without keeping it: no operation with this method takes one. Resolves to `undefined`, or why it
+ * has not been received.
+ */
+export function receiveBody(req: NodeRequest): Promise<ErrorCode | "aborted" | undefined> {
   return new Promise((resolve) => {
     let size = 0;
     req.on("data", (part: Buffer) => {
       size += part.length;
-      if (size > MAX_BODY_BYTES) resolve({ error: "request_too_large" });
+      if (size > MAX_BODY_BYTES) resolve("request_too_large");
     });
-    req.once("end", () => resolve(isReset(req) ? "aborted" : "complete"));
+    req.once("end", () => resolve(isReset(req) ? "aborted" : undefined));
     req.once("close", () => resolve("aborted"));
     req.on("error", () => resolve("aborted"));
   });

@@ -115,9 +115,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       requestBody = connection.readBody(req, expectation === "continue");
     } else if (hasBody(req)) {
       if (expectation === "continue") res.writeContinue();
-      const body = await connection.receiveBody(req);
-      if (body === "aborted") return;
-      if (body !== "complete") return reject(body.error);
+      const failure = await connection.receiveBody(req);
+      if (failure === "aborted") return;
+      if (failure !== undefined) return reject(failure);
     }
 
     const response = await callHandler(handler, head, context, requestBody);

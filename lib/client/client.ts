@@ -14,7 +14,6 @@ import { type Sleep, startTimeLimit } from "./time-limit.ts";
 export interface ClientOptions {
   /** The base URL, including the version: `https://orders.example.com/v1`. */
   readonly baseUrl: string;
-  /** The API key, which is sent as a bearer token. */
   readonly apiKey: string;
   /** The largest number of times that a request is sent if the response is 425, 429, 502, 503, 504 or missing. @default 5 */
   readonly maxAttempts?: number;

@@ -38,7 +38,6 @@ export interface Lifecycle<Table> {
   readonly events: readonly EventIn<Table>[];
   /** True for a status of the table. A database that somebody has edited can hold another one. */
   isStatus(status: unknown): status is StatusIn<Table>;
-  /** True for an event of the table. */
   isEvent(event: unknown): event is EventIn<Table>;
   /** True if the status accepts the event. False for a status or an event that the table does not have. */
   acceptsEvent(status: StatusIn<Table>, event: EventIn<Table>): boolean;

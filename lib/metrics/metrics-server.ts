@@ -22,7 +22,6 @@ export interface MetricsServerOptions {
 export interface MetricsServer {
   /** The address of the metrics. */
   readonly url: string;
-  /** Stops the server. */
   close(): Promise<void>;
 }
 

@@ -54,9 +54,7 @@ export interface TestService {
    * `baseUrl`, or a URL. Without an `authorization` header it sends the key.
    */
   readonly fetch: typeof globalThis.fetch;
-  /** Returns the time of the service. */
   now(): Instant;
-  /** Advances the clock by a number of milliseconds. */
   advance(ms: number): void;
   /**
    * Makes the next request through `fetch` fail: its store cannot be reached (503), it has a defect (500), or there is

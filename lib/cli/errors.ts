@@ -121,19 +121,15 @@ export function explainAwsConfiguration(error: unknown): unknown {
 
 export function explainFileError(error: unknown, verb: "read" | "written"): string {
   const code = systemErrorCode(error);
-  switch (code) {
-    case "ENOENT":
-      return `${verb === "read" ? "The file" : "The folder of the file"} does not exist (${code}).`;
-    case "EACCES":
-    case "EPERM":
-      return `You have no permission: the file cannot be ${verb} (${code}).`;
-    case "ELOOP":
-      return `This is a link; name the file that it leads to (${code}).`;
-    case "EISDIR":
-      return `This is a directory; name a file (${code}).`;
-    default:
-      return `The file cannot be ${verb} (${code}).`;
-  }
+  const denied = `You have no permission: the file cannot be ${verb}`;
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: `${verb === "read" ? "The file" : "The folder of the file"} does not exist`,
+    EACCES: denied,
+    EPERM: denied,
+    ELOOP: "This is a link; name the file that it leads to",
+    EISDIR: "This is a directory; name a file",
+  };
+  return `${reasons[code] ?? `The file cannot be ${verb}`} (${code}).`;
 }
 
 export function systemErrorCode(error: unknown): string {

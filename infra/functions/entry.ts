@@ -13,15 +13,9 @@ const {
   STORE_ORDERS_DYNAMODB_ORDERS: orders,
   STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts,
   STORE_ORDERS_NAMESPACE: namespace,
-  STORE_ORDERS_BAN_POLICY: banPolicy,
   STORE_ORDERS_DOMAINS: domains,
-  STORE_ORDERS_SERVERS: servers,
-  STORE_ORDERS_DOCS_URL: docsUrl,
-  STORE_ORDERS_CORS_ORIGINS: corsOrigins,
+  STORE_ORDERS_OPTIONS: options = "{}",
   STORE_ORDERS_PREVIEW: preview,
-  STORE_ORDERS_PLANS: plans,
-  STORE_ORDERS_KEY_HEADERS: keyHeaders,
-  STORE_ORDERS_BASE_PATH: basePath,
 } = process.env;
 if (prefix === undefined)
   throw new Error("STORE_ORDERS_DYNAMODB is not set. Set it to the prefix of the tables.");
@@ -42,13 +36,7 @@ const handler = createHandler({
   store: telemetry.instrument(store),
   hosts: () => hosts,
   onRequest: telemetry.onRequest,
-  ...(banPolicy === undefined ? {} : { banPolicy: JSON.parse(banPolicy) }),
-  ...(servers === undefined ? {} : { servers: JSON.parse(servers) }),
-  ...(docsUrl === undefined ? {} : { docsUrl }),
-  ...(corsOrigins === undefined ? {} : { corsOrigins: JSON.parse(corsOrigins) }),
-  ...(plans === undefined ? {} : { plans: JSON.parse(plans) }),
-  ...(keyHeaders === undefined ? {} : { keys: { headers: JSON.parse(keyHeaders) } }),
-  ...(basePath === undefined ? {} : { basePath }),
+  ...JSON.parse(options),
 });
 
 export const api = createBufferedFunction({ handler });

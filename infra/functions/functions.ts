@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type DomainMapping, serializeDomains } from "../../lib/domains/mapping.ts";
+import { serializeDomains } from "../../lib/domains/mapping.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
 import { BUFFERED_MS } from "../api/api.ts";
 import type { Settings } from "../config/settings.ts";
@@ -74,33 +74,19 @@ export function functionEnvironment(
     Pick<Settings, "plans" | "keys" | "basePath">,
   store: ReturnType<typeof storeEnvironment>,
 ): Readonly<Record<string, string>> {
-  const { domains, banPolicy, servers = [], docsUrl, corsOrigins, preview, plans, keys, basePath } = settings;
-  // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
-  const mapping = domains ?? defineDomains({});
+  const { domains, preview, banPolicy, servers, docsUrl, corsOrigins, plans, keys, basePath } = settings;
   const environment = {
     ...store,
-    STORE_ORDERS_BAN_POLICY: JSON.stringify(banPolicy),
-    STORE_ORDERS_DOMAINS: serializeDomains(mapping),
-    STORE_ORDERS_SERVERS: JSON.stringify(servers),
-    ...(docsUrl === undefined ? {} : { STORE_ORDERS_DOCS_URL: docsUrl }),
-    ...(corsOrigins === undefined ? {} : { STORE_ORDERS_CORS_ORIGINS: JSON.stringify(corsOrigins) }),
+    // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
+    STORE_ORDERS_DOMAINS: serializeDomains(domains ?? defineDomains({})),
+    // Options of `createHandler`.
+    STORE_ORDERS_OPTIONS: JSON.stringify({ banPolicy, servers, docsUrl, corsOrigins, plans, keys, basePath }),
     ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
-    ...(plans === undefined ? {} : { STORE_ORDERS_PLANS: JSON.stringify(plans) }),
-    ...(keys === undefined ? {} : { STORE_ORDERS_KEY_HEADERS: JSON.stringify(keys.headers) }),
-    ...(basePath === undefined ? {} : { STORE_ORDERS_BASE_PATH: basePath }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
-  if (excess > 0) throw new pulumi.RunError(explainExcess(mapping, excess));
+  if (excess > 0)
+    throw new pulumi.RunError(
+      `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes, but the domains, servers and plans need ${excess} more. Use fewer redirects, aliases, servers or plans.`,
+    );
   return environment;
-}
-
-function explainExcess({ redirects }: DomainMapping, excess: number): string {
-  let fitting = redirects.length;
-  let left = excess;
-  // A host takes its characters and a separator.
-  while (left > 0 && fitting > 0) left -= (redirects[--fitting]?.from.length ?? 0) + 1;
-  const reason = `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes`;
-  return left > 0
-    ? `${reason}, but the domains, servers and plans need ${excess} more. Use fewer aliases, servers or plans.`
-    : `${reason}, so ${fitting} of the ${redirects.length} redirects fit. Remove ${redirects.length - fitting} redirects from 'domains'.`;
 }

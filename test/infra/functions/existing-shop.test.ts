@@ -74,7 +74,7 @@ describe("functions of one's own", () => {
     import { createDynamodbStore } from "store-orders/dynamodb";
     import { createBufferedFunction, createStreamingFunction } from "store-orders/lambda";
     const store = createDynamodbStore({ prefix: process.env["STORE_ORDERS_DYNAMODB"] ?? "" });
-    const plans = JSON.parse(process.env["STORE_ORDERS_PLANS"] ?? "{}");
+    const { plans } = JSON.parse(process.env["STORE_ORDERS_OPTIONS"] ?? "{}");
     const handler = createHandler({ store, plans, keys: { headers: ["x-shop-key"] } });
     export const api = createBufferedFunction({ handler });
     export const list = createStreamingFunction({ handler });`;

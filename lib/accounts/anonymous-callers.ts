@@ -16,7 +16,6 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
-  /** True if the caller has used up its quota. */
   isExhausted(address: string, at: Instant): boolean;
   /**
    * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted

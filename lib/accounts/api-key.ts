@@ -41,7 +41,6 @@ export function accountIdOf(key: string): string | undefined {
     : undefined;
 }
 
-/** SHA-256 of a key, hexadecimal. See `hashKey`. */
 export async function digestKey(key: string): Promise<string> {
   if (nodeSha256 !== undefined) return nodeSha256("sha256", key);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));

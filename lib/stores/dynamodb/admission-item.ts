@@ -19,7 +19,6 @@ import type { PlanAssignment } from "../../plans/plan-limits.ts";
 import { MINUTE_MS, NO_USAGE, type Usage } from "../../plans/windows.ts";
 import { type Attributes, type Item, numberOf, numberValue, numberValues, stringOf } from "./table.ts";
 
-/** An active key as the admission item has it. */
 export interface NamedKey extends KeyEntry {
   /** The short hash of the key, its name in the item. */
   readonly name: string;
@@ -33,7 +32,6 @@ export function planAttributes({ plan, customLimits }: PlanAssignment<string>): 
   };
 }
 
-/** The counters of an account that has made no request yet. */
 export const INITIAL_COUNTERS: Attributes = {
   minute: numberValue(NO_USAGE.minute.start),
   minuteCount: numberValue(NO_USAGE.minute.count),

@@ -46,7 +46,6 @@ function removeLogger(client: DynamoDBClient): void {
   client.middlewareStack.remove("loggerMiddleware");
 }
 
-/** The rules by which the AWS client retries a failed request. */
 type RetryStrategy = Extract<
   NonNullable<DynamoDBClientConfig["retryStrategy"]>,
   { readonly acquireInitialRetryToken: unknown }

@@ -181,7 +181,6 @@ function changeLetters(item: Item): readonly string[] {
     .sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
-/** The number of changes of an item, also if they cannot be read. */
 export function countChanges(item: Item): number {
   return changeLetters(item).length;
 }

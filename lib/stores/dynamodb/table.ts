@@ -66,7 +66,6 @@ export interface ConditionalUpdate {
   /** Assignments, such as `#status = :to`. */
   readonly set: readonly string[];
   readonly remove?: readonly string[];
-  /** All must hold. */
   readonly conditions: readonly string[];
   /** Placeholders for other names, such as `#hash` for a key of a map. */
   readonly names?: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import type { Memory } from "./load/memory.ts";
 import { reportFigures, seed } from "./run.ts";
 
 const CONNECTIONS = 10_000;
-const CONCURRENCY = 64;
+const CONCURRENCY = 160;
 const LIMITS: Partial<ConnectionLimits> = {
   headersTimeoutMs: 1_000,
   requestTimeoutMs: 1_000,

@@ -121,9 +121,7 @@ function findUrlIssues(url: string): readonly Issue[] {
   const { protocol, username, password } = URL.parse(url) ?? {};
   // `fetch` rejects an address with a password, with a message that contains it.
   if ((protocol === "https:" || protocol === "http:") && username === "" && password === "") return [];
-  return [
-    { path: "url", message: "Write an address that begins with https://, without user name and password." },
-  ];
+  return [{ path: "url", message: "Write an address that begins with https://, without credentials." }];
 }
 
 /** At least 24 bytes: https://github.com/standard-webhooks/standard-webhooks, "Signature scheme". */

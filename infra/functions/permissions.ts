@@ -12,7 +12,7 @@ export interface TableCalls {
  */
 const ADMISSION = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
 
-/** A list reads a table of one page with a scan. For a longer one, it reads the number of buckets and queries each. */
+/** A list reads a table of one page with a scan, and a longer one with a query of each bucket. What warms up gets an item. */
 const LIST = ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"] as const;
 
 /** Exactly the calls that each function makes. The `list` function never writes an order. */

@@ -146,7 +146,6 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["serve --ban-after 0", /Use a whole number from 1 to 10000/],
   ["serve --ban-minutes 1441", /Use a whole number from 1 to 1440/],
   ["serve --port 65536", /port number from 0 to 65535/],
-  ["tables create --dynamodb x --buckets 257", /'--buckets <n>' .* Use a whole number from 1 to 256/],
   ["accounts list --database a.db --dynamodb b", /--database and --dynamodb: Set only one of them/],
   ["accounts list --database=", /The value must not be empty/],
 ];

@@ -208,7 +208,7 @@ test("changes of processes that are killed are all delivered from DynamoDB, in t
   const client = clientFor(emulator.endpoint);
   const prefix = "delivery";
   try {
-    await createDynamodbTables({ prefix, client, buckets: 2 });
+    await createDynamodbTables({ prefix, client });
     proxy.chooseFault = ({ operation }) =>
       /UpdateItem|PutItem/.test(operation) && random.chance(0.03) ? "lose" : "pass";
     await expectAllDelivered("DynamoDB", { kind: "dynamodb", endpoint: proxy.endpoint, prefix });

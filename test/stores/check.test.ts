@@ -13,7 +13,7 @@ import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { checkDatabase, type Inspection } from "../../lib/stores/check.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
 import { inspectDynamodb } from "../../lib/stores/dynamodb/inspect.ts";
-import { bucketOf, DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
+import { bucketOf } from "../../lib/stores/dynamodb/schema.ts";
 import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../lib/stores/postgres/inspect.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
@@ -227,7 +227,7 @@ test("each mistake in DynamoDB tables is found: wrong buckets, items that disagr
   );
   await client.send(
     new UpdateItemCommand({
-      ...{ TableName: orders, Key: order(`${bucketOf(1n, DEFAULT_BUCKETS)}`, "1") },
+      ...{ TableName: orders, Key: order(`${bucketOf(1n)}`, "1") },
       ...{ UpdateExpression: "SET #status = :status", ExpressionAttributeNames: { "#status": "status" } },
       ExpressionAttributeValues: { ":status": { S: "shipped" } },
     }),

@@ -7,7 +7,6 @@ import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parseLine } from "../../lib/orders/wire.ts";
 import { createDynamodbTables } from "../../lib/stores/dynamodb/index.ts";
-import { DEFAULT_BUCKETS } from "../../lib/stores/dynamodb/schema.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createCommandLine, waitForExit } from "../support/command-line.ts";
 import { readTable, useSession } from "../support/console.ts";
@@ -147,7 +146,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
           const parsed = parseLine(line(index === LISTED - 1 ? INDEX_OF_MAX : index));
           return parsed.ok ? parsed.order : expect.fail();
         };
-        await fillOrders(emulator.client, { prefix: "many", buckets: DEFAULT_BUCKETS }, LISTED, orderAt);
+        await fillOrders(emulator.client, "many", LISTED, orderAt);
       }, 300_000);
       testList("DynamoDB", LISTED, {
         storeOptions: () => ["--dynamodb", "many"],

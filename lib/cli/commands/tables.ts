@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
-import { type DynamodbTableNames, MAX_BUCKETS } from "../../stores/dynamodb/schema.ts";
-import { readNumberBetween } from "../arguments.ts";
+import type { DynamodbTableNames } from "../../stores/dynamodb/schema.ts";
 import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";
 import { chooseStore, explainDynamodbError, namesOf } from "../stores.ts";
@@ -20,16 +19,11 @@ export function defineTables(group: Command, context: CommandContext): void {
   group
     .command("create")
     .description("Creates PREFIX-orders and PREFIX-accounts. Existing tables are not changed.")
-    .option(
-      "--buckets <n>",
-      "number of buckets for orders, which cannot be changed later (default: 16)",
-      readNumberBetween(1, MAX_BUCKETS),
-    )
-    .action(({ buckets }: { readonly buckets?: number }) =>
+    .action(() =>
       withTables(async (tables) => {
         const environment = readEnvironment(context.env);
         const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
-        await createDynamodbTables({ tables, ...(buckets === undefined ? {} : { buckets }) });
+        await createDynamodbTables({ tables });
         const store = createDynamodbStore({ tables });
         await store.accounts.recordEnvironment(environment).finally(store.close);
         context.terminal.log(`The tables ${tables.orders} and ${tables.accounts} are ready.`);

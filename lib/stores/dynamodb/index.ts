@@ -17,12 +17,12 @@ import { assertOptionNames } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
-import { createOrderKeys, createOrderStore } from "./orders.ts";
+import { createOrderStore } from "./orders.ts";
 import { createMarking, createOutbox } from "./outbox.ts";
 import {
-  BUCKET_COUNT_KEY,
   type DynamodbTableNaming,
   LAYOUT_VERSION,
+  ORDERS_SETTINGS_KEY,
   SETTINGS_KEY,
   tableDefinitions,
 } from "./schema.ts";
@@ -82,29 +82,27 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
   const listClient = client ?? (sharedConnections ? dynamodb : createDynamodbClient());
   const { orders, accounts } = tableDefinitions(naming);
   const ordersTable = createTableClient(dynamodb, orders.name);
-  const keys = createOrderKeys(ordersTable);
   const accountsTable = createTableClient(dynamodb, accounts.name);
   const admissionTable = createTableClient(admissionClient, accounts.name);
   return {
     orders: createOrderStore(
       ordersTable,
       createTableClient(listClient, orders.name),
-      keys,
       createMarking(ordersTable),
     ),
     accounts: createAccountStore(accountsTable, admissionTable),
-    outbox: createOutbox(ordersTable, keys),
+    outbox: createOutbox(ordersTable),
     async check() {
       const signal = callTimeout();
       await Promise.all([
-        ordersTable.update(BUCKET_COUNT_KEY, NO_UPDATE, signal),
+        ordersTable.update(ORDERS_SETTINGS_KEY, NO_UPDATE, signal),
         accountsTable.update(SETTINGS_KEY, NO_UPDATE, signal),
       ]);
     },
     async warmUp() {
       // One after another, over the same connection.
       await admissionTable.get(SETTINGS_KEY, callTimeout());
-      await keys.buckets();
+      await ordersTable.get(ORDERS_SETTINGS_KEY, callTimeout());
     },
     async close() {
       if (client !== undefined) return;

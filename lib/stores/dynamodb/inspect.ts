@@ -7,11 +7,10 @@ import { callTimeout, createDynamodbClient } from "./client.ts";
 import { idOf } from "./list.ts";
 import { historyOf } from "./orders.ts";
 import {
-  BUCKET_COUNT_KEY,
   bucketOf,
-  DEFAULT_BUCKETS,
   type DynamodbTableNaming,
   LAYOUT_VERSION,
+  ORDERS_SETTINGS_KEY,
   SETTINGS_KEY,
   tableDefinitions,
 } from "./schema.ts";
@@ -40,12 +39,10 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
     },
 
     async *orders() {
-      const stored = await orders.get(BUCKET_COUNT_KEY, callTimeout());
-      const buckets = stored === undefined ? DEFAULT_BUCKETS : numberOf(stored["buckets"]);
       for await (const items of pagesOf(orders, {}))
         yield items
-          .filter(({ bucket }) => bucket?.N !== BUCKET_COUNT_KEY.bucket.N)
-          .map((item) => inspectItem(item, buckets, report));
+          .filter(({ bucket }) => bucket?.N !== ORDERS_SETTINGS_KEY.bucket.N)
+          .map((item) => inspectItem(item, report));
     },
 
     async *accounts() {
@@ -89,10 +86,10 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
   }
 }
 
-function inspectItem(item: Item, buckets: number, report: Report): InspectedOrder {
+function inspectItem(item: Item, report: Report): InspectedOrder {
   const { bucket, status, wire } = item;
   const id = idOf(item);
-  const expected = bucketOf(id, buckets);
+  const expected = bucketOf(id);
   if (bucket?.N !== `${expected}`)
     report(
       `order ${id}`,

@@ -5,6 +5,7 @@ import type { OrderCounts, OrderPage } from "../../orders/order-store.ts";
 import { idOfWire } from "../../orders/wire.ts";
 import { readOrders } from "../order-rows.ts";
 import { callTimeout } from "./client.ts";
+import { BUCKETS } from "./schema.ts";
 import { type Item, type ReadRange, stringOf, type TableClient } from "./table.ts";
 
 /** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */
@@ -21,10 +22,7 @@ const limitPages = limitConcurrency(32);
  * read with one request, a scan. Longer ones are read by queries of all buckets: only a query returns the orders of a
  * bucket ascending.
  */
-export function createList(
-  table: TableClient,
-  buckets: () => Promise<number>,
-): () => AsyncGenerator<OrderPage> {
+export function createList(table: TableClient): () => AsyncGenerator<OrderPage> {
   // One more for the item that is not an order, and one more because a page that is full may not be the last one.
   const onePage = { projection: "#wire", limit: PAGE_SIZE + 2 };
   // Known after the first list. Orders are never deleted.
@@ -35,7 +33,7 @@ export function createList(
       isLong = page.next !== undefined;
       if (!isLong) return yield { json: page.kept.join(","), last: true };
     }
-    yield* listLong(table, await buckets());
+    yield* listLong(table);
   };
 }
 
@@ -47,7 +45,7 @@ function sortedWires(items: readonly Item[]): readonly string[] {
 }
 
 /** Reads all buckets in parallel, ascending. Pending queries are aborted when the consumer stops. */
-async function* listLong(table: TableClient, buckets: number): AsyncGenerator<OrderPage> {
+async function* listLong(table: TableClient): AsyncGenerator<OrderPage> {
   const aborter = new AbortController();
   const readBucket =
     (bucket: number): ReadPage<Item> =>
@@ -68,7 +66,7 @@ async function* listLong(table: TableClient, buckets: number): AsyncGenerator<Or
       });
   const pending: string[] = [];
   try {
-    const sources = Array.from({ length: buckets }, (_, bucket) => readBucket(bucket));
+    const sources = Array.from({ length: BUCKETS }, (_, bucket) => readBucket(bucket));
     for await (const wires of mergeAscending(sources)) {
       pending.push(...wires);
       while (pending.length > PAGE_SIZE) yield { json: pending.splice(0, PAGE_SIZE).join(","), last: false };
@@ -192,7 +190,6 @@ interface BucketPart {
  */
 export async function readPage(
   table: TableClient,
-  buckets: number,
   { after, status, order, limit }: OrderQuery,
   signal: AbortSignal,
 ): Promise<OrderQueryPage> {
@@ -222,11 +219,11 @@ export async function readPage(
   };
 
   const parts = Array.from(
-    { length: buckets },
+    { length: BUCKETS },
     (): BucketPart => ({ found: [], next: undefined, hasMore: true }),
   );
   // The number of orders in a bucket varies by the square root of its mean, as in a Poisson distribution.
-  const share = limit / buckets;
+  const share = limit / BUCKETS;
   const firstSize = Math.ceil(Math.max(share, Math.min(share + 4 * Math.sqrt(share), ORDERS_PER_UNIT)));
   for (let reads = 0; ; ) {
     const size = Math.min(PAGE_SIZE, firstSize * 2 ** reads);
@@ -248,7 +245,7 @@ export async function readPage(
 }
 
 /** Counts the orders by status. Reads every order, in pages of 1 MB, of all buckets in parallel. */
-export async function countOrders(table: TableClient, buckets: number): Promise<OrderCounts> {
+export async function countOrders(table: TableClient): Promise<OrderCounts> {
   const counts = new Map<string, number>();
   const count = (items: readonly Item[]) => {
     for (const { status } of items) counts.set(stringOf(status), (counts.get(stringOf(status)) ?? 0) + 1);
@@ -262,7 +259,7 @@ export async function countOrders(table: TableClient, buckets: number): Promise<
       from = page.next;
     }
   };
-  await Promise.all(Array.from({ length: buckets }, countBucket));
+  await Promise.all(Array.from({ length: BUCKETS }, countBucket));
   return sumByStatus(counts);
 }
 

@@ -23,7 +23,7 @@ import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
 import { countOrders, createList, idOf, readPage } from "./list.ts";
-import { BUCKET_COUNT_KEY, bucketOf, DEFAULT_BUCKETS } from "./schema.ts";
+import { orderKey } from "./schema.ts";
 import {
   type ConditionalUpdate,
   changeItem,
@@ -36,39 +36,15 @@ import {
 
 const MAX_CONCURRENT_WRITES = 32;
 
-export interface OrderKeys {
-  buckets(): Promise<number>;
-  primaryKeyOf(id: bigint): Promise<Item>;
-}
-
-/** The keys of a table of orders. Its number of buckets never changes, so it is read once per process. */
-export function createOrderKeys(table: TableClient): OrderKeys {
-  const buckets = memoize(async () => {
-    const stored = await table.get(BUCKET_COUNT_KEY, callTimeout());
-    return Number(stored?.["buckets"]?.N ?? DEFAULT_BUCKETS);
-  });
-  return {
-    buckets,
-    primaryKeyOf: async (id) => ({
-      bucket: { N: String(bucketOf(id, await buckets())) },
-      id: { N: String(id) },
-    }),
-  };
-}
-
 /** Returns the attributes that mark an order, of which so many changes precede the one at the instant; see outbox.ts. */
 export type Marking = (at: Instant) => Promise<(changes: number) => Item>;
 
 /** The order store over its table. Lists read it through `listTable`, which has its own connections. */
-export function createOrderStore(
-  table: TableClient,
-  listTable: TableClient,
-  { buckets, primaryKeyOf }: OrderKeys,
-  marking: Marking,
-): OrderStore {
+export function createOrderStore(table: TableClient, listTable: TableClient, marking: Marking): OrderStore {
   const placeOne = async (order: StoredOrder, at: Instant, change: string): Promise<Placed> => {
     const signal = callTimeout();
-    const [key, markOf] = await Promise.all([primaryKeyOf(order.record.id), marking(at)]);
+    const key = orderKey(order.record.id);
+    const markOf = await marking(at);
     const item = { ...key, ...orderItem(order), [EVENT_LETTERS.place]: { S: change }, ...markOf(0) };
     const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
@@ -96,8 +72,7 @@ export function createOrderStore(
     },
 
     async find(id) {
-      const signal = callTimeout();
-      const item = await table.get(await primaryKeyOf(id), signal);
+      const item = await table.get(orderKey(id), callTimeout());
       return item && orderWithHistoryOf(item);
     },
 
@@ -105,7 +80,7 @@ export function createOrderStore(
       assertOrderEvent(event);
       const written = packDetails(newChange(event, at, origin), BASE);
       const signal = callTimeout();
-      const [key, markOf] = await Promise.all([primaryKeyOf(id), marking(at)]);
+      const markOf = await marking(at);
       const simple = statusUpdate(event, written);
       // The first one after the order was placed: no other event leads to the status that it needs.
       const isFirst = ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
@@ -126,30 +101,17 @@ export function createOrderStore(
           return isApplied ? (decided ?? { ok: true, order: orderToChange(item, event) }) : undefined;
         },
       };
-      return changeItem(table, key, change, signal);
+      return changeItem(table, orderKey(id), change, signal);
     },
 
-    list: createList(listTable, buckets),
+    list: createList(listTable),
 
     async page(query) {
       validateOrderQuery(query);
-      const signal = callTimeout();
-      return readPage(listTable, await buckets(), query, signal);
+      return readPage(listTable, query, callTimeout());
     },
 
-    countByStatus: async () => countOrders(listTable, await buckets()),
-  };
-}
-
-/** Runs a function once. A failure is not cached, so the next caller retries. */
-function memoize<T>(run: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= run().catch((error) => {
-      running = undefined;
-      throw error;
-    });
-    return running;
+    countByStatus: async () => countOrders(listTable),
   };
 }
 

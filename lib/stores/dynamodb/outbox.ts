@@ -7,8 +7,8 @@ import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { callTimeout } from "./client.ts";
 import { idOf } from "./list.ts";
-import { countChanges, type Marking, type OrderKeys, orderWithHistoryOf } from "./orders.ts";
-import { BUCKET_COUNT_KEY, OUTBOX_INDEX } from "./schema.ts";
+import { countChanges, type Marking, orderWithHistoryOf } from "./orders.ts";
+import { BUCKETS, ORDERS_SETTINGS_KEY, OUTBOX_INDEX, orderKey } from "./schema.ts";
 import {
   changeItem,
   type Item,
@@ -52,10 +52,10 @@ export function createMarking(table: TableClient): Marking {
 }
 
 async function readSetting(table: TableClient): Promise<boolean> {
-  return (await table.get(BUCKET_COUNT_KEY, callTimeout()))?.["outbox"]?.BOOL === true;
+  return (await table.get(ORDERS_SETTINGS_KEY, callTimeout()))?.["outbox"]?.BOOL === true;
 }
 
-export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: OrderKeys): Outbox {
+export function createOutbox(table: TableClient): Outbox {
   /** The items of the index, which have only their keys, `u` and `o`. */
   async function readIndex(range: Partial<ReadRange>): Promise<readonly Item[]> {
     const found: Item[] = [];
@@ -73,7 +73,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
   /** The items of each bucket in a range of `u`. */
   async function readBuckets(range: string, values: Item, limit: number): Promise<readonly Item[]> {
     const found = await Promise.all(
-      Array.from({ length: await buckets() }, (_, bucket) =>
+      Array.from({ length: BUCKETS }, (_, bucket) =>
         readIndex({
           condition: `#bucket = :bucket AND ${range}`,
           values: { ...values, ":bucket": numberValue(bucket) },
@@ -105,7 +105,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
       conditions: ["#u = :hold"],
       values: { ":zero": numberValue(0), ":hold": numberValue(hold) },
     };
-    await table.update(await primaryKeyOf(id), update, callTimeout());
+    await table.update(orderKey(id), update, callTimeout());
   }
 
   async function acknowledge({ id, delivered, lease }: AcknowledgedOrder): Promise<void> {
@@ -130,7 +130,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
         return { result, update: () => ({ ...unchanged, ...advance }) };
       },
     };
-    await changeItem(table, await primaryKeyOf(id), change, callTimeout());
+    await changeItem(table, orderKey(id), change, callTimeout());
   }
 
   async function retry(key: Item): Promise<boolean> {
@@ -152,8 +152,8 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
   return {
     async switch(on) {
       const value = { outbox: { BOOL: on }, switching: { S: newWriteToken() } };
-      const item = { ...BUCKET_COUNT_KEY, ...value };
-      const { done, before = {} } = await table.add(item, BUCKET_COUNT_KEY, callTimeout());
+      const item = { ...ORDERS_SETTINGS_KEY, ...value };
+      const { done, before = {} } = await table.add(item, ORDERS_SETTINGS_KEY, callTimeout());
       const isSet = !done && (before["outbox"]?.BOOL ?? false) === on;
       const token = isSet ? before["switching"] : value.switching;
       if (token === undefined) return;
@@ -162,7 +162,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
         conditions: ["attribute_exists(#id)"],
         values: { ":on": value.outbox, ":token": token },
       };
-      if (!done && !isSet) await table.update(BUCKET_COUNT_KEY, set, callTimeout());
+      if (!done && !isSet) await table.update(ORDERS_SETTINGS_KEY, set, callTimeout());
       await sleep(SETTING_TTL_MS + CALL_TIMEOUT_MS);
       const known = {
         set: [],
@@ -170,7 +170,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
         conditions: ["#switching = :token"],
         values: { ":token": token },
       };
-      await table.update(BUCKET_COUNT_KEY, known, callTimeout());
+      await table.update(ORDERS_SETTINGS_KEY, known, callTimeout());
     },
 
     isOn: () => readSetting(table),
@@ -214,7 +214,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
           ":one": numberValue(1),
         },
       };
-      await table.update(await primaryKeyOf(id), update, callTimeout());
+      await table.update(orderKey(id), update, callTimeout());
     },
 
     async list(kind, limit) {
@@ -229,7 +229,7 @@ export function createOutbox(table: TableClient, { buckets, primaryKeyOf }: Orde
     },
 
     async retry(id) {
-      if (id !== undefined) return (await retry(await primaryKeyOf(id))) ? 1 : 0;
+      if (id !== undefined) return (await retry(orderKey(id))) ? 1 : 0;
       const postponed = (await readIndex({})).filter((item) => numberOf(item["u"]) > 0);
       const results = await mapBounded(postponed, MAX_CONCURRENT_WRITES, (item) => retry(keyOf(item)));
       return results.filter(Boolean).length;

@@ -125,17 +125,14 @@ export const LAYOUT_VERSION = 1;
  */
 export const SETTINGS_KEY = { id: { S: "/settings" } } as const;
 
-/** The number of buckets of orders, unless the table stores another number. */
-export const DEFAULT_BUCKETS = 16;
-
-/** Each list reads every bucket. */
-export const MAX_BUCKETS = 256;
-
 /**
- * The key of the only item in the orders table that is not an order. Its `buckets` is the number of buckets. No
- * order has this partition key, so a query of a bucket never reads the item. The scan of a short list skips it.
+ * The key of the only item in the orders table that is not an order: the settings of the outbox. No order has this
+ * partition key, so a query of a bucket never reads the item. The scan of a short list skips it.
  */
-export const BUCKET_COUNT_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
+export const ORDERS_SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
+
+/** The number of buckets of orders. Each list reads every bucket. Stored data depends on it, so it must never change. */
+export const BUCKETS = 16;
 
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
 
@@ -143,6 +140,11 @@ const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
  * The bucket of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
  * as strides. Stored data depends on it, so it must never change.
  */
-export function bucketOf(id: bigint, buckets: number): number {
-  return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(buckets)) >> 64n);
+export function bucketOf(id: bigint): number {
+  return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(BUCKETS)) >> 64n);
+}
+
+/** The key of the item of an order. */
+export function orderKey(id: bigint) {
+  return { bucket: { N: String(bucketOf(id)) }, id: { N: String(id) } };
 }

@@ -2,7 +2,6 @@ import { chmodSync, cpSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
@@ -154,7 +153,7 @@ export async function startFilledEmulator(orders: number) {
   const { endpoint, stop } = await startEmulator("all-old");
   const client = clientFor(endpoint);
   await createDynamodbTables({ prefix: PREFIX, client });
-  await fillOrders(client, { prefix: PREFIX, buckets: DEFAULT_BUCKETS }, orders, orderAt);
+  await fillOrders(client, PREFIX, orders, orderAt);
   const key = await createAccountWithKey(createDynamodbStore({ prefix: PREFIX, client }), "shop", ENTERPRISE);
   client.destroy();
   const environment = {

@@ -12,7 +12,6 @@ import { PER_MINUTE, recordAt } from "../mixed-requests.ts";
 import { createRequester, type SendRequest } from "../requester.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
-const BUCKETS = 4;
 
 /** A service whose DynamoDB is behind a faulty proxy. */
 export interface ProxiedService {
@@ -33,8 +32,8 @@ let services = 0;
 export async function startProxiedService(emulator: Emulator, orders: number): Promise<ProxiedService> {
   const prefix = `faulty${services++}`;
   const client = clientFor(emulator.endpoint);
-  await createDynamodbTables({ prefix, client, buckets: BUCKETS });
-  await fillOrders(client, { prefix, buckets: BUCKETS }, orders, (index) => ({
+  await createDynamodbTables({ prefix, client });
+  await fillOrders(client, prefix, orders, (index) => ({
     record: recordAt(index),
     status: "pending",
   }));

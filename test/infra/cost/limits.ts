@@ -1,5 +1,5 @@
 import { withDefaults } from "../../../infra/config/settings.ts";
-import { DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
+import { BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Measured } from "./measure.ts";
 import { priceOf } from "./prices.ts";
 import { QUOTAS } from "./quotas.ts";
@@ -75,11 +75,11 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     name: `the \`orders\` table, ${QUOTAS.tableReadsPerSecond.toLocaleString("en-US")} read units a second`,
-    next: "list less often, or have the quota raised and create the table with more buckets",
+    next: "list less often, or have the quota raised: 16 buckets give at most 48,000",
     ofRequests: true,
     share: (load, { readUnits }) => {
       const units = peakOf(load) * LISTS * readUnits;
-      const ofBucket = units / DEFAULT_BUCKETS / QUOTAS.partitionReadsPerSecond;
+      const ofBucket = units / BUCKETS / QUOTAS.partitionReadsPerSecond;
       return Math.max(units / QUOTAS.tableReadsPerSecond, ofBucket);
     },
   },

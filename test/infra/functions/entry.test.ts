@@ -6,7 +6,7 @@ import { generateKey } from "../../../lib/accounts/api-key.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
-import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
+import { BUCKETS, bucketOf } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { cloud } from "../harness/cloud.ts";
@@ -45,12 +45,11 @@ beforeAll(async () => {
   deployed = await deploy(outcome);
   const client = clientFor(deployed.endpoint);
   const store = createDynamodbStore({ tables, client });
-  const table = { prefix: "restored", buckets: DEFAULT_BUCKETS };
-  await fillOrders(client, table, MANY, (id) => ({
+  await fillOrders(client, "restored", MANY, (id) => ({
     record: orderAt(id),
     status: id === 2 ? "shipped" : "pending",
   }));
-  const invalid = { bucket: { N: `${bucketOf(-1n, DEFAULT_BUCKETS)}` }, id: { N: "-1" } };
+  const invalid = { bucket: { N: `${bucketOf(-1n)}` }, id: { N: "-1" } };
   const Item = { ...invalid, status: { S: "lost" }, wire: { S: '{"id":-1}' } };
   await client.send(new PutItemCommand({ TableName: tables.orders, Item }));
   const accounts = createAccounts({ store: store.accounts, environment: "live" });
@@ -175,7 +174,7 @@ describe("the streaming function", () => {
   });
 
   test("ends the stream with an error and an unclosed array if the store fails after the first page", async () => {
-    deployed.faults.queriesLeft = DEFAULT_BUCKETS + DEFAULT_BUCKETS / 2;
+    deployed.faults.queriesLeft = BUCKETS + BUCKETS / 2;
     const { status, body, streamError } = await send("GET", LIST);
     deployed.faults.queriesLeft = Number.POSITIVE_INFINITY;
     expect(status).toBe(200);

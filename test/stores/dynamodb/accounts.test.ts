@@ -30,7 +30,7 @@ beforeEach(async () => {
   dynamodb.proxy.chooseFault = () => "pass";
   prefix = `items-${cases++}`;
   now = AT;
-  await createDynamodbTables({ prefix, client: dynamodb.client, buckets: 1 });
+  await createDynamodbTables({ prefix, client: dynamodb.client });
   store = createDynamodbStore({ prefix, client: dynamodb.client });
   accounts = createAccounts({ store: store.accounts, environment: "live", clock: () => now });
 });

@@ -108,7 +108,7 @@ describe("a write of an account that is repeated because its response was lost",
   const limits = { perMinute: 2, perDay: 100 };
   beforeEach(async () => {
     const prefix = `repeated-${cases++}`;
-    await createDynamodbTables({ prefix, client: emulator.client, buckets: 1 });
+    await createDynamodbTables({ prefix, client: emulator.client });
     accounts = createDynamodbStore({ prefix, client: emulator.client }).accounts;
     repeating = createDynamodbStore({ prefix, client: sendsTwice(emulator.client) }).accounts;
     const keys = [{ id: "acme.first", hash: HASH, createdAt: 0 }];
@@ -160,7 +160,7 @@ describe("a write of an account that is repeated because its response was lost",
 describe("a write of an account that other processes change at the same time", () => {
   test("rejections are added to those that another process records in between", async () => {
     const { client, endpoint } = emulator;
-    await createDynamodbTables({ prefix: "between", client, buckets: 1 });
+    await createDynamodbTables({ prefix: "between", client });
     const other = createDynamodbStore({ prefix: "between", client }).accounts;
     await other.create({ id: "acme", plan: "free", keys: [{ id: "acme.first", hash: HASH, createdAt: 0 }] });
     let writes = 0;

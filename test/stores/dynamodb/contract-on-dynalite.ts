@@ -2,7 +2,7 @@ import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
 import { EVENT_LETTERS } from "../../../lib/orders/history.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { bucketOf, DEFAULT_BUCKETS } from "../../../lib/stores/dynamodb/schema.ts";
+import { orderKey } from "../../../lib/stores/dynamodb/schema.ts";
 import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { makeCallsPatient, startPatience } from "../../support/dynamodb/patient-calls.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
@@ -19,7 +19,7 @@ export function damageItem(
   return client.send(
     new UpdateItemCommand({
       TableName: `${prefix}-orders`,
-      Key: { bucket: { N: `${bucketOf(id, DEFAULT_BUCKETS)}` }, id: { N: `${id}` } },
+      Key: orderKey(id),
       UpdateExpression: "SET #part = :text",
       ExpressionAttributeNames: { "#part": part === "record" ? "wire" : EVENT_LETTERS.place },
       ExpressionAttributeValues: { ":text": { S: part === "record" ? '{"id":' : "?" } },

@@ -21,7 +21,7 @@ let cases = 0;
 
 beforeEach(async () => {
   prefix = `lost-${cases++}`;
-  await createDynamodbTables({ prefix, client: emulator.client, buckets: 1 });
+  await createDynamodbTables({ prefix, client: emulator.client });
   store = createDynamodbStore({ prefix, client: emulator.client });
   accounts = createAccounts({ store: store.accounts, environment: "live", clock: () => AT });
   await accounts.create("acme", { plan: "free" });

@@ -1,6 +1,5 @@
 import {
   BatchGetItemCommand,
-  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -8,13 +7,15 @@ import {
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Outbox } from "../../../lib/orders/order-store.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { BUCKET_COUNT_KEY } from "../../../lib/stores/dynamodb/schema.ts";
+import { ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const ON = { outbox: { BOOL: true } };
+/** One for each bucket. */
+const QUERIES = Array(16).fill("Query");
 const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
 
 const dynamodb = useProxiedEmulator();
@@ -26,16 +27,14 @@ interface Opened {
   readonly table: string;
 }
 
-/** Opens a store over new tables with two buckets, with these settings of the outbox; without any if `undefined`. */
+/** Opens a store over new tables, with these settings of the outbox; without any if `undefined`. */
 async function open(settings: Item | undefined): Promise<Opened> {
   const prefix = `outbox-${cases++}`;
   const table = `${prefix}-orders`;
   const { client } = dynamodb;
-  await createDynamodbTables({ prefix, client, buckets: 2 });
-  const Item = { ...BUCKET_COUNT_KEY, buckets: { N: "2" }, ...settings };
-  if (settings === undefined)
-    await client.send(new DeleteItemCommand({ TableName: table, Key: BUCKET_COUNT_KEY }));
-  else await client.send(new PutItemCommand({ TableName: table, Item }));
+  await createDynamodbTables({ prefix, client });
+  const Item = { ...ORDERS_SETTINGS_KEY, ...settings };
+  if (settings !== undefined) await client.send(new PutItemCommand({ TableName: table, Item }));
   return { table, ...openAgain(client, table) };
 }
 
@@ -67,21 +66,19 @@ async function cost(table: string, work: () => Promise<unknown>): Promise<readon
 test("a lease is one request while nothing waits, otherwise one for each bucket and each leased order besides", async () => {
   const { table, store, outbox } = await open(ON);
   const lease = (limit: number) => cost(table, () => outbox.lease(limit, AT, -1));
-  await store.orders.find(0n);
   expect(await lease(9)).toEqual(["Scan"]);
   await store.orders.place(Array.from({ length: 9 }, (_, index) => pending(BigInt(index))));
-  expect(await lease(1)).toEqual(["Scan", "Query", "Query", "UpdateItem"]);
-  expect(await lease(2)).toEqual(["Scan", "Query", "Query", "UpdateItem", "UpdateItem"]);
+  expect(await lease(1)).toEqual(["Scan", ...QUERIES, "UpdateItem"]);
+  expect(await lease(2)).toEqual(["Scan", ...QUERIES, "UpdateItem", "UpdateItem"]);
 });
 
 test("a look at what is held is one request while nothing waits, otherwise two for each bucket, and one for each release", async () => {
   const { table, store, outbox } = await open(ON);
-  await store.orders.find(0n);
   const held = () => cost(table, () => outbox.held(AT, 9));
   expect(await held()).toEqual(["Scan"]);
   await store.orders.place([pending(1n), pending(2n)]);
   await outbox.lease(1, Date.now(), -1);
-  expect(await held()).toEqual(["Scan", "Query", "Query", "Query", "Query"]);
+  expect(await held()).toEqual(["Scan", ...QUERIES, ...QUERIES]);
   const released = await outbox.held(AT, 9);
   expect(released).toMatchObject([{ hold: -1 }]);
   expect(await cost(table, () => outbox.release(released))).toEqual(["UpdateItem"]);
@@ -120,7 +117,7 @@ test("a switch writes what is not set yet, and waits unless every process knows 
       await outbox.switch(on);
       const waited = Date.now() - began >= 4_900;
       const sent = requests.get(table);
-      const command = new GetItemCommand({ TableName: table, Key: BUCKET_COUNT_KEY });
+      const command = new GetItemCommand({ TableName: table, Key: ORDERS_SETTINGS_KEY });
       const { Item = {} } = await dynamodb.client.send(command);
       return { sent, waited, isOn: await outbox.isOn(), switching: Item["switching"] };
     }),
@@ -135,14 +132,12 @@ test("a switch writes what is not set yet, and waits unless every process knows 
 test("a process that could not read a setting reads it at its next call, and not once more", async () => {
   const { table, store, outbox } = await open(ON);
   const { chooseFault } = dynamodb.proxy;
-  // The number of buckets, then whether there is an outbox.
-  for (const call of [() => store.orders.find(1n), () => store.orders.place([pending(1n)])]) {
-    dynamodb.proxy.chooseFault = ({ operation }) => (operation === "GetItem" ? "deny" : "pass");
-    await expect(call()).rejects.toMatchObject({ code: "store_unavailable" });
-    dynamodb.proxy.chooseFault = chooseFault;
-    await call();
-  }
+  const place = (id: bigint) => store.orders.place([pending(id)]);
+  dynamodb.proxy.chooseFault = ({ operation }) => (operation === "GetItem" ? "deny" : "pass");
+  await expect(place(1n)).rejects.toMatchObject({ code: "store_unavailable" });
+  dynamodb.proxy.chooseFault = chooseFault;
+  await place(1n);
   expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
   expect(await cost(table, () => store.orders.find(1n))).toEqual(["GetItem"]);
-  expect(await cost(table, () => store.orders.place([pending(2n)]))).toEqual(["PutItem"]);
+  expect(await cost(table, () => place(2n))).toEqual(["PutItem"]);
 });

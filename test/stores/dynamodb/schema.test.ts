@@ -20,6 +20,7 @@ import {
   bucketOf,
   createTableInput,
   LAYOUT_VERSION,
+  orderKey,
   SETTINGS_KEY,
   tableDefinitions,
 } from "../../../lib/stores/dynamodb/schema.ts";
@@ -28,7 +29,6 @@ import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { useEmulator } from "../../support/dynamodb/use-emulator.ts";
 
-const BUCKETS = 2;
 const NEWER = { N: `${LAYOUT_VERSION + 1}` };
 const UNAVAILABLE = {
   code: "store_unavailable",
@@ -48,7 +48,7 @@ let issued: IssuedKey;
 
 beforeEach(async () => {
   prefix = `layout-${cases++}`;
-  await createDynamodbTables({ prefix, client: emulator.client, buckets: BUCKETS });
+  await createDynamodbTables({ prefix, client: emulator.client });
   store = createDynamodbStore({ prefix, client: emulator.client });
   const accounts = createAccounts({ store: store.accounts, environment: "live" });
   await accounts.create("acme", { plan: "free" });
@@ -101,8 +101,7 @@ describe.each(["keys", "nothing"])(
 );
 
 test("an order that a newer version has changed is neither changed nor misread", async () => {
-  const key = { bucket: { N: `${bucketOf(1n, BUCKETS)}` }, id: { N: "1" } };
-  await changeLayout("orders", key, "wire");
+  await changeLayout("orders", orderKey(1n), "wire");
   const { orders } = store;
   for (const call of [
     () => orders.apply(1n, "cancel", Date.now()),
@@ -127,14 +126,9 @@ test("a process that meets newer settings is not ready and issues no key, and se
   expect(admission.ok).toBe(true);
 });
 
-test.each([0, 257, 1.5, Number.NaN])("tables with %d buckets are not created", async (buckets) => {
-  const creating = createDynamodbTables({ prefix: "none", client: emulator.client, buckets });
-  await expect(creating).rejects.toThrow("buckets: Use a whole number from 1 to 256.");
-});
-
 test("orders and accounts are stored as earlier versions read them", async () => {
-  const buckets = [1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 1_000n].map((id) => bucketOf(id, 256));
-  expect(buckets).toEqual([158, 97, 225, 128, 8]);
+  const buckets = [1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 1_000n].map(bucketOf);
+  expect(buckets).toEqual([9, 6, 14, 8, 0]);
   const read = async (table: "orders" | "accounts", Key: Item) =>
     (await emulator.client.send(new GetItemCommand({ TableName: `${prefix}-${table}`, Key }))).Item;
   const [at, hash] = [1_800_000_000_000, "0123456789abcdef".repeat(4)];
@@ -149,8 +143,8 @@ test("orders and accounts are stored as earlier versions read them", async () =>
   });
   await store.accounts.admit({ accountId: "shop", hash }, at);
   await store.accounts.recordRejections({ accountId: "shop", hash }, 3, at);
-  expect(await read("orders", { bucket: { N: "0" }, id: { N: "7" } })).toEqual({
-    ...{ bucket: { N: "0" }, id: { N: "7" }, status: { S: "shipped" } },
+  expect(await read("orders", { bucket: { N: "5" }, id: { N: "7" } })).toEqual({
+    ...{ bucket: { N: "5" }, id: { N: "7" }, status: { S: "shipped" } },
     wire: { S: '{"id":7,"petId":3,"shipDate":"2027-01-15T08:00:00.001Z"}' },
     p: { S: expect.stringMatching(/^mywpiww0\.[0-9A-Za-z]{10},:import$/) },
     s: { S: expect.stringMatching(/^mywpiww1\.[0-9A-Za-z]{10}$/) },
@@ -188,8 +182,8 @@ test("orders and accounts are stored as earlier versions read them", async () =>
   });
 });
 
-test("tables that exist keep their number of buckets when they are created again", async () => {
-  await createDynamodbTables({ prefix, client: emulator.client, buckets: 256 });
+test("tables that exist keep their items when they are created again", async () => {
+  await createDynamodbTables({ prefix, client: emulator.client });
   const again = createDynamodbStore({ prefix, client: emulator.client });
   expect(await again.orders.find(2n)).toMatchObject({ status: "pending" });
   expect(await again.accounts.find("acme")).toMatchObject({ plan: "free" });

@@ -6,7 +6,7 @@ import { checkDatabase } from "../../../lib/stores/check.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { inspectDynamodb } from "../../../lib/stores/dynamodb/inspect.ts";
-import { BUCKET_COUNT_KEY } from "../../../lib/stores/dynamodb/schema.ts";
+import { ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
 import { makeCallsPatient } from "../../support/dynamodb/patient-calls.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
@@ -19,8 +19,8 @@ const dynamodb = useProxiedEmulator();
 test("what is on several pages is read to its end, although these are short or empty", async () => {
   makeCallsPatient();
   const tables = { prefix: "short", client: dynamodb.client };
-  await createDynamodbTables({ ...tables, buckets: 2 });
-  const settings = { ...BUCKET_COUNT_KEY, buckets: { N: "2" }, outbox: { BOOL: true } };
+  await createDynamodbTables(tables);
+  const settings = { ...ORDERS_SETTINGS_KEY, outbox: { BOOL: true } };
   await dynamodb.client.send(new PutItemCommand({ TableName: "short-orders", Item: settings }));
   const { orders, accounts, outbox = expect.fail() } = createDynamodbStore(tables);
   await accounts.recordEnvironment("live");

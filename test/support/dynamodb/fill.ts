@@ -1,7 +1,7 @@
 import { BatchWriteItemCommand, type DynamoDBClient, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
-import { bucketOf, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
+import { orderKey, tableDefinitions } from "../../../lib/stores/dynamodb/schema.ts";
 
 /**
  * Fills an emulator's table directly, 25 items per request, because the conditional writes of the store are slow there.
@@ -9,15 +9,18 @@ import { bucketOf, tableDefinitions } from "../../../lib/stores/dynamodb/schema.
  */
 export async function fillOrders(
   client: DynamoDBClient,
-  { prefix, buckets }: { prefix: string; buckets: number },
+  prefix: string,
   count: number,
   orderAt: (index: number) => StoredOrder,
 ): Promise<void> {
   const { orders } = tableDefinitions({ prefix });
   const request = (index: number): WriteRequest => {
     const { record, status } = orderAt(index);
-    const key = { bucket: { N: `${bucketOf(record.id, buckets)}` }, id: { N: `${record.id}` } };
-    return { PutRequest: { Item: { ...key, status: { S: status }, wire: { S: orderToJson(record) } } } };
+    return {
+      PutRequest: {
+        Item: { ...orderKey(record.id), status: { S: status }, wire: { S: orderToJson(record) } },
+      },
+    };
   };
   const starts = Array.from({ length: Math.ceil(count / 25) }, (_, batch) => batch * 25).values();
   const write = async () => {

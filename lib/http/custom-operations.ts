@@ -1,7 +1,7 @@
-import { errorMessage, InvalidInputError, type Issue } from "../core/errors.ts";
+import { InvalidInputError, type Issue } from "../core/errors.ts";
 import { findDeprecationIssues } from "./deprecation.ts";
 import { ERRORS } from "./errors.ts";
-import { fullPath, type Implementation, OPERATIONS, type Operation } from "./operations.ts";
+import { fullPath, type Implementation, type Operation } from "./operations.ts";
 
 /** An operation with its implementation. Create it with `defineOperation`, which checks types, input and replies. */
 export interface CustomOperation extends Operation {
@@ -11,17 +11,11 @@ export interface CustomOperation extends Operation {
 
 /** No parameter begins with a digit: an object has such keys in the order of their numbers, not of the path. */
 const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z_]\w*\}))+$/;
-const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
-const IMPLEMENTED: ReadonlySet<string> = new Set(OPERATIONS.map(({ id }) => id));
 
 /** Returns the operations with their parameters in order. Throws `InvalidInputError` with every issue. */
 export function validateOperations(operations: readonly Operation[]): readonly Operation[] {
   const issues = operations.flatMap((operation, index) => {
-    // Untyped callers can pass anything.
-    const found = [
-      ...findIssues(Object(operation)),
-      ...findDuplicates(operation, operations.slice(0, index)),
-    ];
+    const found = [...findIssues(operation), ...findDuplicates(operation, operations.slice(0, index))];
     return found.map(({ path, message }): Issue => ({ path: `operations[${index}].${path}`, message }));
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
@@ -32,11 +26,7 @@ export function validateOperations(operations: readonly Operation[]): readonly O
   });
 }
 
-function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
-  const { id = "without id", method = "", path = "", success, errors, handle, deprecation } = operation;
-  if (typeof handle !== "function" && !(handle === undefined && IMPLEMENTED.has(id)))
-    yield { path: "handle", message: `The operation ${id} has no implementation. Add a function 'handle'.` };
-  if (!METHODS.has(method)) yield { path: "method", message: `Use one of: ${[...METHODS].join(", ")}.` };
+function* findIssues({ path, parameters = {}, errors, deprecation }: Operation): Iterable<Issue> {
   if (!PATH.test(path))
     yield {
       path: "path",
@@ -44,45 +34,33 @@ function* findIssues(operation: Partial<CustomOperation>): Iterable<Issue> {
         "Use a path such as /store/orders/{orderId}, without a slash at the end. The name of a parameter begins with a letter.",
     };
   const names = parameterNames(path);
-  const parameters: Readonly<Record<string, unknown>> = Object(operation.parameters);
   for (const name of new Set([...names, ...Object.keys(parameters)])) {
-    if (typeof Object(parameters[name]).description !== "string")
+    if (parameters[name] === undefined)
       yield { path: `parameters.${name}`, message: "Describe this parameter of the path." };
     if (names.indexOf(name) !== names.lastIndexOf(name))
       yield { path: "path", message: `The path has {${name}} twice. Rename one.` };
     if (!names.includes(name))
       yield { path: `parameters.${name}`, message: `The path has no {${name}}. Add it there, or remove it.` };
   }
-  if (!Number.isInteger(success?.status))
-    yield { path: "success", message: "Describe the success: its status and a description." };
-  if (!Array.isArray(errors)) yield { path: "errors", message: "List the codes of its errors." };
-  else
-    for (const code of errors)
-      if (!Object.hasOwn(ERRORS, `${code}`))
-        yield { path: "errors", message: `There is no error code '${code}'.` };
-  for (const issue of deprecation === undefined ? [] : findDeprecationIssues(Object(deprecation)))
+  for (const code of errors)
+    if (!Object.hasOwn(ERRORS, code)) yield { path: "errors", message: `There is no error code '${code}'.` };
+  for (const issue of deprecation === undefined ? [] : findDeprecationIssues(deprecation))
     yield { path: `deprecation.${issue.path}`, message: issue.message };
-  try {
-    JSON.stringify(operation);
-  } catch (error) {
-    yield { path: "success", message: `The document cannot describe it: ${errorMessage(error)}` };
-  }
 }
 
 function* findDuplicates(operation: Operation, earlier: readonly Operation[]): Iterable<Issue> {
-  const { id, method, path } = operation ?? {};
-  const pathOf = (each: Operation) => fullPath(Object(each));
-  const shape = (each: Operation) => pathOf(each).replaceAll(/\{\w+\}/g, "{}");
+  const { id, method, path } = operation;
+  const shape = (each: Operation) => fullPath(each).replaceAll(/\{\w+\}/g, "{}");
   const alike = earlier.filter((other) => shape(other) === shape(operation));
-  const renamed = alike.find((other) => pathOf(other) !== pathOf(operation));
-  if (earlier.some((other) => other?.id === id))
+  const renamed = alike.find((other) => fullPath(other) !== fullPath(operation));
+  if (earlier.some((other) => other.id === id))
     yield { path: "id", message: `Another operation is named ${id} too. Rename one.` };
-  if (alike.some((other) => other?.method === method))
+  if (alike.some((other) => other.method === method))
     yield { path: "path", message: `Another operation has ${method} ${path} too. Change one.` };
   else if (renamed !== undefined)
     yield { path: "path", message: `The path is the same as ${renamed.path}. Write it like that.` };
 }
 
 function parameterNames(path: string): readonly string[] {
-  return `${path}`.match(/(?<=\{)\w+(?=\})/g) ?? [];
+  return path.match(/(?<=\{)\w+(?=\})/g) ?? [];
 }

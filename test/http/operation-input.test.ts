@@ -364,8 +364,6 @@ test("a definition with a mistake is rejected with how to fix it", () => {
   });
   const error = { status: 404, message: "a" };
   const mistakes: readonly (readonly unknown[])[] = [
-    [{ body: {} }, "a.body", /standardschema\.dev/],
-    [{ method: "DELETE", body: even }, "a.body", /Only POST, PUT and PATCH/],
     [{ body: even }, "a.jsonSchemas.body", /does not describe itself\. Give one here\.$/],
     [
       { query: described("Use draft 2020.12 only.") },
@@ -378,27 +376,14 @@ test("a definition with a mistake is rejected with how to fix it", () => {
       /Date cannot be represented.*Give one here\.$/,
     ],
     [{ body: recursive }, "a.jsonSchemas.body", /refers to itself/],
-    ...[0, 10_485_761, 1.5].map((bytes) => [{ maxBodyBytes: bytes }, "a.maxBodyBytes", /from 1 to 10485760/]),
     ...["v1", "beta"].map((version) => [{ version }, "a.version", /such as v2/]),
-    ...["no-stock", "No Stock"].map((name) => [
-      { ownErrors: { [name]: { status: 409, message: "a" } } },
-      ...["a.ownErrors", /words_like_this/],
-    ]),
     [{ ownErrors: { order_not_found: error } }, "a.ownErrors.order_not_found", /Name it in 'errors'/],
-    ...[200, 399, 600, 409.5, "409"].map((status) => [
-      { ownErrors: { no_stock: { status, message: "a" } } },
-      ...["a.ownErrors.no_stock", /400 to 599/],
-    ]),
-    [{ ownErrors: { no_stock: null } }, "a.ownErrors.no_stock", /400 to 599/],
-    [{ ownErrors: { no_stock: { status: 409 } } }, "a.ownErrors.no_stock", /and a message/],
   ];
   for (const [definition, path, message] of mistakes)
     expect(define(definition as object)).toThrow(
       expect.objectContaining({ issues: [{ path, message: expect.stringMatching(message as RegExp) }] }),
     );
-  const ownErrors = { least: { status: 400, message: "a" }, most_1: { status: 599, message: "b" } };
-  for (const valid of [{ ownErrors }, { maxBodyBytes: 1 }, { maxBodyBytes: 10_485_760 }, { version: "v999" }])
-    expect(define(valid)).not.toThrow();
+  expect(define({ version: "v999", ownErrors: { no_stock: error } })).not.toThrow();
 });
 
 test("a body that does not arrive within 30 seconds is 408, and no timer stays once one has arrived", async () => {

@@ -39,17 +39,6 @@ export function nameInAccount(name: string, { project, stack }: Owner = ownerOf(
   return [name, ...missing].join("-").replaceAll(/[^\w-]/g, "-");
 }
 
-/** Pulumi adds a hyphen and seven random digits to the name of a resource. */
-const GENERATED_CHARS = 8;
-
-/** By what it is: the most characters that AWS allows in a name, and what follows the name of the service in it. */
-const NAME_LIMITS = [
-  { what: "function", maxChars: 64, suffixes: ["list-function", "api-function"] },
-  { what: "function", maxChars: 64, suffixes: ["events-function"], neededBy: "events" },
-  { what: "rule", maxChars: 64, suffixes: ["events-schedule"], neededBy: "events" },
-  { what: "queue", maxChars: 80, suffixes: ["events-dead-letters"], neededBy: "events" },
-] as const;
-
 /**
  * Checks the name of a service before anything is created: names that AWS limits begin with it.
  *
@@ -60,17 +49,12 @@ export function checkName(name: string, settings: { readonly events?: unknown })
     throw new pulumi.RunError(
       `The name '${name}' has a character that the name of a Lambda function must not have. Use letters, digits, '_' and '-' for the stack, the project and the component.`,
     );
-  const names = NAME_LIMITS.filter(
-    (limit) => !("neededBy" in limit) || settings[limit.neededBy] !== undefined,
-  )
-    .flatMap(({ what, maxChars, suffixes }) => suffixes.map((suffix) => ({ what, maxChars, suffix })))
-    .map((each) => ({ ...each, fits: each.maxChars - GENERATED_CHARS - each.suffix.length - 1 }));
-  const [tightest] = names.toSorted((one, other) => one.fits - other.fits);
-  if (tightest === undefined || name.length <= tightest.fits) return;
-  const { what, maxChars, suffix, fits } = tightest;
-  throw new pulumi.RunError(
-    `The name '${name}' has ${name.length} characters, but at most ${fits} fit: the ${what} '${name}-${suffix}-1a2b3c4' would be longer than the ${maxChars} characters that AWS allows. Choose a shorter name for the stack, the project or the component.`,
-  );
+  // A function has at most 64 characters: its suffix is `-list-function` or `-events-function`, and Pulumi adds 8 characters.
+  const most = settings.events === undefined ? 42 : 40;
+  if (name.length > most)
+    throw new pulumi.RunError(
+      `The name '${name}' has ${name.length} characters, but at most ${most} fit, because the names of the functions begin with it. Choose a shorter name for the stack, the project or the component.`,
+    );
 }
 
 /** Cloudflare's limit, without a paid plan. */

@@ -33,7 +33,7 @@ describe("a name that AWS limits", () => {
   ])("has at most %i characters", (limit, settings) => {
     expect(() => checkName("x".repeat(limit), settings)).not.toThrow();
     expect(() => checkName("x".repeat(limit + 1), settings)).toThrow(
-      `has ${limit + 1} characters, but at most ${limit} fit: the function`,
+      `has ${limit + 1} characters, but at most ${limit} fit, because the names of the functions begin with it.`,
     );
   });
 

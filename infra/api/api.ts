@@ -49,7 +49,7 @@ export class Api extends pulumi.ComponentResource {
     const { functions, streamSeconds, throttle, accessLog, waf, basePath, closePlatformHost = false } = args;
     const responses = gatewayResponses({ hasRateLimit: waf !== undefined });
     const api = { ...REST_API, disableExecuteApiEndpoint: closePlatformHost };
-    const shape = { api, routes: routeTree(undefined, basePath), responses, streamSeconds };
+    const shape = { api, routes: routeTree(basePath), responses, streamSeconds };
     const own = { parent: this };
 
     this.restApi = new aws.apigateway.RestApi(`${name}-rest`, api, own);
@@ -84,20 +84,11 @@ export class Api extends pulumi.ComponentResource {
         );
       });
     });
-    const ownResponses = responses.map(({ type, status, body, headers }) => {
-      const parameters = Object.entries(headers).map(([key, value]) => [
-        `gatewayresponse.header.${key}`,
-        value,
-      ]);
+    const ownResponses = responses.map((response) => {
+      const key = response.responseType.toLowerCase().replaceAll("_", "-");
       return new aws.apigateway.Response(
-        `${name}-response-${type.toLowerCase().replaceAll("_", "-")}`,
-        {
-          restApiId: restApi,
-          responseType: type,
-          statusCode: `${status}`,
-          responseTemplates: { "application/json": body },
-          responseParameters: Object.fromEntries(parameters),
-        },
+        `${name}-response-${key}`,
+        { restApiId: restApi, ...response },
         below,
       );
     });

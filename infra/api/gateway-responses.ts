@@ -1,15 +1,5 @@
 import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 
-/** A response that API Gateway produces without invoking a function, with the Error body of the API. */
-interface GatewayResponse {
-  /** The response type, as API Gateway names it. */
-  readonly type: string;
-  readonly status: number;
-  readonly body: string;
-  /** By name: a literal in single quotes, or a context variable. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /**
  * The error of each response type. The two defaults cover all other types. Every path has an integration, so a missing
  * route means a request that API Gateway cannot parse.
@@ -29,28 +19,29 @@ const ERROR_BY_TYPE = {
 } as const satisfies Record<string, ErrorCode>;
 
 /**
- * The responses that API Gateway produces itself. With a web ACL of this stack, whose only rule is a rate limit, a
- * blocked request gets the status of a rate limit instead of 403.
+ * The responses that API Gateway produces itself, without invoking a function, with the Error body of the API. With a web
+ * ACL of this stack, whose only rule is a rate limit, a blocked request gets the status of a rate limit instead of 403.
  */
-export function gatewayResponses({ hasRateLimit = false } = {}): readonly GatewayResponse[] {
+export function gatewayResponses({ hasRateLimit = false } = {}) {
   const byType = {
     ...ERROR_BY_TYPE,
     ...(hasRateLimit && ({ WAF_FILTERED: "rate_limit_exceeded" } as const)),
   };
-  return Object.entries(byType).map(([type, code]) => {
+  return Object.entries(byType).map(([responseType, code]) => {
     const { status, message } = ERRORS[code];
     const isWorthRetrying = status === 429 || status >= 500;
     // WAF evaluates its rate limit over minutes. The throttle refills every second, and an invocation can succeed at once.
-    const seconds = type === "WAF_FILTERED" ? 60 : 1;
+    const seconds = responseType === "WAF_FILTERED" ? 60 : 1;
     return {
-      type,
-      status,
-      body: JSON.stringify({ code, message, status }),
-      headers: {
-        "Cache-Control": "'no-store'",
+      responseType,
+      statusCode: `${status}`,
+      responseTemplates: { "application/json": JSON.stringify({ code, message, status }) },
+      // Literals in single quotes, or context variables.
+      responseParameters: {
+        "gatewayresponse.header.Cache-Control": "'no-store'",
         // The functions use the same identifier.
-        "X-Request-Id": "context.requestId",
-        ...(isWorthRetrying && { "Retry-After": `'${seconds}'` }),
+        "gatewayresponse.header.X-Request-Id": "context.requestId",
+        ...(isWorthRetrying && { "gatewayresponse.header.Retry-After": `'${seconds}'` }),
       },
     };
   });

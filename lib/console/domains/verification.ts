@@ -108,16 +108,11 @@ const STATES: Readonly<Record<DomainState, readonly [level: string, name: string
   removed: ["calm", "Removed"],
 };
 
-/** The state of a host as a badge. */
-function stateBadge(state: DomainState): Html {
-  const [level, name] = STATES[state];
-  return html`<span class="badge ${level}">${name}</span>`;
-}
-
-/** The state of a host, as this console has verified it. */
+/** The state of a host as a badge, as this console has verified it. */
 export function hostState(checked: ObservedHost | undefined): Html {
   if (checked === undefined) return html`<span class="badge calm">Not verified yet</span>`;
   const { state } = checked.domain;
   const isUnknown = checked.verification.state === "unknown" && state !== "live";
-  return isUnknown ? html`<span class="badge warn">DNS did not answer</span>` : stateBadge(state);
+  const [level, name] = isUnknown ? ["warn", "DNS did not answer"] : STATES[state];
+  return html`<span class="badge ${level}">${name}</span>`;
 }

@@ -27,7 +27,10 @@ export function adviceFor(
   const request = REQUEST_CERTIFICATE[deployment];
   switch (state) {
     case "pending_dns":
-      return ["Set the record at the DNS provider, then run 'store-orders domains check'.", PROPAGATION];
+      return [
+        "Set the record at the DNS provider, then verify again: 'store-orders domains check', or the console.",
+        PROPAGATION,
+      ];
     case "verified":
     case "certificate_pending":
       return [
@@ -54,11 +57,11 @@ const CHECK_CERTIFICATE = [
 const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly string[]>> = {
   validation_timed_out: (request) => [
     "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-    "Set the record at the DNS provider, then run 'store-orders domains check'.",
+    "Set the record at the DNS provider, then verify again: 'store-orders domains check', or the console.",
     request,
   ],
   certificate_forbidden: (request) => [
-    "Change the CAA records that forbid the certificate, then run 'store-orders domains check'.",
+    "Change the CAA records that forbid the certificate, then verify again: 'store-orders domains check', or the console.",
     `If the authority has already rejected a request: ${request}`,
     PROPAGATION,
   ],
@@ -74,7 +77,7 @@ const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly 
   ],
   dns_broken: () => [
     "The DNS records no longer lead to the platform.",
-    "Fix them at the DNS provider, then run 'store-orders domains check'.",
+    "Fix them at the DNS provider, then verify again: 'store-orders domains check', or the console.",
     PROPAGATION,
   ],
 };

@@ -3,7 +3,8 @@ import type { AttentionReason } from "../../../lib/domains/lifecycle.ts";
 import { adviceFor } from "../../../lib/domains/verification/advice.ts";
 
 const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
-const SET = "Set the record at the DNS provider, then run 'store-orders domains check'.";
+const SET =
+  "Set the record at the DNS provider, then verify again: 'store-orders domains check', or the console.";
 const ON_STACK =
   "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
 const ON_MACHINE =
@@ -45,7 +46,7 @@ describe("the advice", () => {
     [
       "certificate_forbidden",
       (request) => [
-        "Change the CAA records that forbid the certificate, then run 'store-orders domains check'.",
+        "Change the CAA records that forbid the certificate, then verify again: 'store-orders domains check', or the console.",
         `If the authority has already rejected a request: ${request}`,
         PROPAGATION,
       ],
@@ -62,7 +63,7 @@ describe("the advice", () => {
       "dns_broken",
       () => [
         "The DNS records no longer lead to the platform.",
-        "Fix them at the DNS provider, then run 'store-orders domains check'.",
+        "Fix them at the DNS provider, then verify again: 'store-orders domains check', or the console.",
         PROPAGATION,
       ],
     ],

@@ -10,8 +10,6 @@ import { createTelemetry } from "./telemetry.ts";
 
 const {
   STORE_ORDERS_DYNAMODB: prefix,
-  STORE_ORDERS_DYNAMODB_ORDERS: orders,
-  STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts,
   STORE_ORDERS_NAMESPACE: namespace,
   STORE_ORDERS_DOMAINS: domains,
   STORE_ORDERS_OPTIONS: options = "{}",
@@ -22,7 +20,7 @@ if (prefix === undefined)
 
 // All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
-const store = createDynamodbStore({ prefix, tables: { orders, accounts }, sharedConnections: true });
+const store = createDynamodbStore({ prefix, sharedConnections: true });
 const telemetry = createTelemetry({
   namespace: namespace ?? prefix,
   write: (line) => process.stdout.write(line),

@@ -8,8 +8,6 @@ import { createTelemetry } from "./telemetry.ts";
 
 const {
   STORE_ORDERS_DYNAMODB: prefix,
-  STORE_ORDERS_DYNAMODB_ORDERS: orders,
-  STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts,
   STORE_ORDERS_NAMESPACE: namespace,
   STORE_ORDERS_BUS: bus,
 } = process.env;
@@ -18,7 +16,7 @@ if (prefix === undefined || bus === undefined)
     "STORE_ORDERS_DYNAMODB and STORE_ORDERS_BUS are not set. Set them to the prefix of the tables and the ARN of the bus.",
   );
 
-const store = createDynamodbStore({ prefix, tables: { orders, accounts } });
+const store = createDynamodbStore({ prefix });
 const eventBridge = new EventBridgeClient({});
 const write = (line: string) => process.stdout.write(line);
 const telemetry = createTelemetry({ namespace: namespace ?? prefix, write });

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { serializeDomains } from "../../lib/domains/mapping.ts";
 import { defineDomains } from "../../lib/domains/parse.ts";
+import { tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { BUFFERED_MS } from "../api/api.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Tables } from "../tables.ts";
@@ -48,16 +49,15 @@ export function createFunctions(
 
 /** The variables from which every function knows its tables, and the namespace of the metrics that it writes. */
 export function storeEnvironment(
-  { tables = {} }: Pick<Settings, "tables">,
+  { tables }: Pick<Settings, "tables">,
   prefix: string,
   namespace: string,
 ): Readonly<Record<string, string>> {
-  const { orders, accounts } = tables;
+  const names = tables && tableNames({ prefix, tables });
+  const location = names ? `${names.orders},${names.accounts}` : prefix;
   return {
-    STORE_ORDERS_DYNAMODB: prefix,
-    ...(orders === undefined ? {} : { STORE_ORDERS_DYNAMODB_ORDERS: orders }),
-    ...(accounts === undefined ? {} : { STORE_ORDERS_DYNAMODB_ACCOUNTS: accounts }),
-    ...(namespace === prefix ? {} : { STORE_ORDERS_NAMESPACE: namespace }),
+    STORE_ORDERS_DYNAMODB: location,
+    ...(namespace === location ? {} : { STORE_ORDERS_NAMESPACE: namespace }),
   };
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import type { Inspection } from "../stores/check.ts";
-import { type DynamodbTableNames, tableNames } from "../stores/dynamodb/schema.ts";
+import { tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration } from "./errors.ts";
@@ -74,7 +74,7 @@ export const STORES = {
     variable: "STORE_ORDERS_DYNAMODB",
     open: openDynamodb,
     inspect: async (location) =>
-      (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb({ tables: namesOf(location) }),
+      (await import("../stores/dynamodb/inspect.ts")).inspectDynamodb({ prefix: location }),
   },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
@@ -239,7 +239,7 @@ async function openDynamodb(location: string): Promise<OpenedStore> {
     import("../stores/dynamodb/index.ts"),
     import("../stores/dynamodb/schema.ts"),
   ]);
-  const tables = namesOf(location);
+  const tables = tableNames({ prefix: location });
   return {
     store: createDynamodbStore({ tables }),
     name: `DynamoDB, ${tables.orders} and ${tables.accounts}`,
@@ -250,19 +250,13 @@ async function openDynamodb(location: string): Promise<OpenedStore> {
   };
 }
 
-/** The names of both tables, which have a comma between them, or follow from a prefix. */
-export function namesOf(location: string): DynamodbTableNames {
-  const [, orders, accounts] = /^(.*?),(.*)$/.exec(location) ?? [];
-  return tableNames({ prefix: orders === undefined ? location : "", tables: { orders, accounts } });
-}
-
 /** Replaces an error of DynamoDB by one that names the missing setting or the tables, and the fix. */
 export function explainDynamodbError(error: unknown, location: string): unknown {
   const cause = causeOf(error);
   const explained = explainAwsConfiguration(cause);
   if (explained !== cause) return explained;
   if (cause?.name !== "ResourceNotFoundException") return error;
-  const { orders, accounts } = namesOf(location);
+  const { orders, accounts } = tableNames({ prefix: location });
   const create = toCommandLine(["tables", "create"], { dynamodb: location });
   return new StoreUnavailableError(
     `The table ${orders} or ${accounts} does not exist. Check --dynamodb and AWS_REGION, or create the tables with '${create}'.`,

@@ -4,15 +4,16 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { storeEnvironment } from "../../infra/functions/functions.ts";
 import {
   chooseStore,
-  namesOf,
   readPostgresUrl,
   STORE_NAMES,
   STORES,
   type StoreKind,
   toCommandLine,
 } from "../../lib/cli/stores.ts";
+import { tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
 import { notRoot, skipsBecause } from "../support/skip-reason.ts";
@@ -62,10 +63,14 @@ test("two DynamoDB tables of any name are named with a comma between them", () =
   expect(toCommandLine(["keys", "list"], { dynamodb: location })).toMatch(
     / keys list --dynamodb restored,shop-accounts$/,
   );
+  const namesOf = (prefix: string) => tableNames({ prefix });
   expect(namesOf(location)).toEqual({ orders: "restored", accounts: "shop-accounts" });
   expect(namesOf("shop")).toEqual({ orders: "shop-orders", accounts: "shop-accounts" });
   for (const incomplete of ["a,", ",b"]) expect(() => namesOf(incomplete)).toThrow("Name this table, too");
   expect(() => namesOf("a,a")).toThrow("Both tables are named a.");
+  // The variable of a function whose stack names its tables.
+  const stack = storeEnvironment({ tables: { orders: "restored" } }, "shop", "shop");
+  expect(stack).toEqual({ STORE_ORDERS_DYNAMODB: location, STORE_ORDERS_NAMESPACE: "shop" });
 });
 
 test("the password of a PostgreSQL URL is shown neither in a command to copy, nor in a result or an error", async () => {

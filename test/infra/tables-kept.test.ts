@@ -118,9 +118,7 @@ describe("a component that is renamed with an alias", () => {
     expect(tables(outcome, "shop")).toEqual(["same", "same"]);
     expect(changes(outcome)).toEqual(NAMED_BY_US);
     expect(variablesOf(outcome, "shop-api-function")).toMatchObject({
-      STORE_ORDERS_DYNAMODB: "shop",
-      STORE_ORDERS_DYNAMODB_ORDERS: "orders-orders",
-      STORE_ORDERS_DYNAMODB_ACCOUNTS: "orders-accounts",
+      STORE_ORDERS_DYNAMODB: "orders-orders,orders-accounts",
     });
   });
 
@@ -159,10 +157,9 @@ describe("a restored table", () => {
     for (const role of ["list", "api", "events"]) {
       const variables = variablesOf(outcome, `store-orders-production-${role}-function`);
       expect(variables).toMatchObject({
-        STORE_ORDERS_DYNAMODB: "store-orders-production",
-        STORE_ORDERS_DYNAMODB_ORDERS: "restored",
+        STORE_ORDERS_DYNAMODB: "restored,store-orders-production-accounts",
+        STORE_ORDERS_NAMESPACE: "store-orders-production",
       });
-      expect(variables).not.toHaveProperty("STORE_ORDERS_DYNAMODB_ACCOUNTS");
       const policy = JSON.stringify(find(outcome, `store-orders-production-${role}-policy`).inputs["policy"]);
       expect(policy).toContain(":table/restored");
       expect(policy).not.toContain("store-orders-production-orders");

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
-import type { DynamodbTableNames } from "../../stores/dynamodb/schema.ts";
+import { type DynamodbTableNames, tableNames } from "../../stores/dynamodb/schema.ts";
 import type { CommandContext } from "../context.ts";
 import { readEnvironment } from "../settings.ts";
-import { chooseStore, explainDynamodbError, namesOf } from "../stores.ts";
+import { chooseStore, explainDynamodbError } from "../stores.ts";
 
 export function defineTables(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
@@ -11,7 +11,7 @@ export function defineTables(group: Command, context: CommandContext): void {
   async function withTables(run: (tables: DynamodbTableNames) => Promise<void>): Promise<void> {
     const { kind, location } = chooseStore(context.flags, context.env);
     if (kind !== "dynamodb") throw invalidInput("--dynamodb", "Set the prefix of the tables.");
-    await run(namesOf(location)).catch((error: unknown) => {
+    await run(tableNames({ prefix: location })).catch((error: unknown) => {
       throw explainDynamodbError(error, location);
     });
   }

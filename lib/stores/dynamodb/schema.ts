@@ -23,7 +23,8 @@ export interface DynamodbTableNames {
 
 /**
  * What names both tables: a prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a
- * restored table. With both, a table without a name of its own gets the one of the prefix.
+ * restored table. With both, a table without a name of its own gets the one of the prefix. A prefix with a comma is both
+ * names: `ORDERS,ACCOUNTS`.
  */
 export type DynamodbTableNaming =
   | { readonly prefix: string; readonly tables?: Partial<OptionalNames> | undefined }
@@ -33,8 +34,10 @@ type OptionalNames = Readonly<Record<keyof DynamodbTableNames, string | undefine
 
 /** The names of both tables. @throws {InvalidInputError} if a name is missing, or both are the same */
 export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): DynamodbTableNames {
+  const [, orders, accounts] = /^(.*?),(.*)$/.exec(prefix ?? "") ?? [];
+  const inPrefix = { orders, accounts };
   const nameOf = (table: keyof DynamodbTableNames) => {
-    const name = tables[table] ?? (prefix && `${prefix}-${table}`);
+    const name = tables[table] ?? inPrefix[table] ?? (prefix && `${prefix}-${table}`);
     if (name) return name;
     throw invalidInput(`tables.${table}`, "Name this table, too, or set the prefix of both.");
   };

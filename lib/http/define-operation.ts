@@ -174,7 +174,7 @@ const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** The query and the body for the OpenAPI document, and everything that is wrong with the definition. */
 function describeInput(definition: UntypedDefinition) {
-  const { id, version, query, body, jsonSchemas = {}, ownErrors = {} } = definition;
+  const { id, method, version, query, body, jsonSchemas = {}, ownErrors = {} } = definition;
   const issues: Issue[] = [];
   const report = (path: string, message: string) => issues.push({ path: `${id}.${path}`, message });
   const describe = (name: "query" | "body", schema: Schema | undefined): JsonSchema => {
@@ -196,6 +196,8 @@ function describeInput(definition: UntypedDefinition) {
     }
   };
 
+  if (body !== undefined && !BODY_METHODS.has(method))
+    report("body", "Only POST, PUT and PATCH have a body.");
   if (version !== undefined && !/^v(?:[2-9]|[1-9]\d{1,2})$/.test(version))
     report("version", "Use a version such as v2, or leave it out for v1.");
   for (const code of Object.keys(ownErrors))

@@ -47,6 +47,8 @@ export function findDeprecationIssues({ since, sunset, link }: Deprecation): rea
   const issues: Issue[] = Object.entries({ since, sunset })
     .filter(([, text]) => Number.isNaN(Date.parse(text)))
     .map(([path]) => ({ path, message: "Use a date-time such as 2027-06-01T00:00:00Z." }));
+  if (Date.parse(sunset) < Date.parse(since))
+    issues.push({ path: "sunset", message: "Use a time after since." });
   if (link !== undefined && !isLink(link)) issues.push({ path: "link", message: LINK_RULE });
   return issues;
 }

@@ -65,6 +65,7 @@ const NO_DATE = "Use a date-time such as 2027-06-01T00:00:00Z.";
 test.each([
   [{ since: "soon", sunset: "" }, [`since: ${NO_DATE}`, `sunset: ${NO_DATE}`]],
   [{ since: "2026-06-01T00:00:00Z", sunset: "2027-13-01T00:00:00Z" }, [`sunset: ${NO_DATE}`]],
+  [{ since: "2026-06-01T00:00:00Z", sunset: "2026-05-01T00:00:00Z" }, ["sunset: Use a time after since."]],
   [
     { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z", link: "" },
     [

@@ -364,6 +364,7 @@ test("a definition with a mistake is rejected with how to fix it", () => {
   });
   const error = { status: 404, message: "a" };
   const mistakes: readonly (readonly unknown[])[] = [
+    [{ method: "DELETE", body: even }, "a.body", /Only POST, PUT and PATCH/],
     [{ body: even }, "a.jsonSchemas.body", /does not describe itself\. Give one here\.$/],
     [
       { query: described("Use draft 2020.12 only.") },

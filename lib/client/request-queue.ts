@@ -134,7 +134,7 @@ const MIN_PAUSE_MS = 1_000;
  * with the response's own `Date`, so a skewed client clock does not matter.
  */
 export function readFeedback({ status, headers }: Response, now: Instant, jitterMs: number): QueueFeedback {
-  const serverNow = parseHttpDate(headers.get("date")) ?? now;
+  const serverNow = parseHttpDate(headers.get("date"), now) ?? now;
   const found = readWindow(headers, serverNow) ?? readWindow(headers, now);
   // Without a known account, as in a 401 or a 503, the headers do not describe the quota of the key.
   const window = status === 401 || status === 503 ? undefined : found;

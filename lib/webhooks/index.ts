@@ -111,7 +111,7 @@ export function webhook({
 
 /** The wait that the receiver asks for, by its own clock if it says so; at least a second. */
 function waitOf(headers: Headers, now: Instant): number {
-  const receiverNow = parseHttpDate(headers.get("date")) ?? now;
+  const receiverNow = parseHttpDate(headers.get("date"), now) ?? now;
   return Math.max(MIN_WAIT_MS, parseRetryAfter(headers.get("retry-after"), receiverNow) ?? 0);
 }
 

@@ -5,8 +5,7 @@ import { NOON } from "../http/fixture.ts";
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
 
 const INVALID_WAITS = [
-  // The obsolete forms of RFC 9110, and others that are almost dates.
-  ...["Friday, 20-Nov-26 12:00:05 GMT", "Fri Nov 20 12:00:05 2026", "Fri, 20-Nov 2026 12:00:05 GMT"],
+  ...["Friday, 20-Nov-26 12:00:05", "Fri Nov 6 12:00:05 2026", "Fri, 20-Nov 2026 12:00:05 GMT"],
   ...["", "-1", "1.5", "1e9", "0x10", "NaN", "Infinity", "soon", "5, 5", "12 GMT"],
   ...["Wed, 01 Jan 275760 00:00:00 GMT", "+275760-09-13T00:00:00Z GMT", "Fri, 99 Nov 2026 99:99:99 GMT"],
 ];
@@ -46,6 +45,17 @@ test.each<readonly [name: string, headers: Record<string, string>, expected: obj
   ...INVALID_WAITS.map((wait) => [`the wait '${wait}'`, { "retry-after": wait }, {}] as const),
   ["a wait in seconds", { "retry-after": "42" }, { pauseMs: 42_000 }],
   ["a wait until a date", { "retry-after": new Date(NOON + 5_000).toUTCString() }, { pauseMs: 5_000 }],
+  ...["Friday, 20-Nov-26 12:00:05 GMT", "Fri Nov 20 12:00:05 2026"].map(
+    (date) => [`a wait until ${date}`, { "retry-after": date }, { pauseMs: 5_000 }] as const,
+  ),
+  ...["Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"].map(
+    (date) => [`a wait until ${date}`, { "retry-after": date }, { pauseMs: 0 }] as const,
+  ),
+  [
+    "a Date in an obsolete form, 5 seconds ahead of the client's clock",
+    { date: "Fri Nov 20 12:00:05 2026", "retry-after": "Friday, 20-Nov-26 12:00:15 GMT" },
+    { pauseMs: 10_000 },
+  ],
   ["a date in the past", { "retry-after": new Date(NOON - 5_000).toUTCString() }, { pauseMs: 0 }],
 ])("headers with %s are parsed", (_name, headers, expected) => {
   const response = new Response(null, { status: 502, headers });

@@ -85,6 +85,7 @@ describe("a webhook", () => {
     [503, { "retry-after": "60" }, 60_000],
     [503, { "retry-after": "0" }, 1_000],
     [429, { date: "Fri, 20 Nov 2026 12:00:00 GMT", "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT" }, 30_000],
+    [429, { date: "Fri Nov 20 12:00:00 2026", "retry-after": "Friday, 20-Nov-26 12:00:40 GMT" }, 40_000],
     [500, { "retry-after": "60" }, undefined],
   ])("says after %i with %j how long the receiver wants nothing", async (failed, headers, retryAfterMs) => {
     status = failed;

@@ -163,7 +163,7 @@ describe("the provider of the component package", () => {
       [SERVICE, { throttle: { burst: 0 } }, "throttle.burst", "Write a whole number"],
       [SERVICE, { events: { bus: UNKNOWN_ON_THE_WIRE } }, "events", "not known yet"],
       [SERVICE, { plan: wireSecret("pro") }, "plan", "cannot be a secret"],
-      [CUSTOM_DOMAIN, host, "host", "a.b"],
+      [CUSTOM_DOMAIN, host, "host", "This is a URL."],
     ] as const;
     for (const [type, inputs, path, reason] of cases) {
       const failure = await construct({ type, name: "orders", inputs }).then(

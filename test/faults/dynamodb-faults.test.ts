@@ -91,7 +91,9 @@ describe.concurrent("a fault of DynamoDB", () => {
   });
 
   test("in the middle of a list ends the connection and leaves the array unclosed", async () => {
-    await using service = await startProxiedService(emulator, 2_500);
+    // More than 500 in each of the sixteen buckets, so that their queries continue.
+    const orders = 10_000;
+    await using service = await startProxiedService(emulator, orders);
     for (const fault of ["throttle", "cut", "tear", "garble"] as const) {
       service.proxy.chooseFault = ({ continues }) => (continues ? fault : "pass");
       const { status, text, complete } = await service.send("GET", LIST);
@@ -103,7 +105,7 @@ describe.concurrent("a fault of DynamoDB", () => {
     service.proxy.chooseFault = () => "pass";
     const { text } = await service.send("GET", LIST);
     expect((JSON.parse(text) as { id: number }[]).map(({ id }) => id)).toEqual(
-      Array.from({ length: 2_500 }, (_, id) => id),
+      Array.from({ length: orders }, (_, id) => id),
     );
   });
 });

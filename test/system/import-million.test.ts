@@ -201,7 +201,7 @@ function testList(
 ): void {
   test(`${orders} orders in ${engine} are listed over HTTP, ascending and with exact IDs, in bounded memory`, async () => {
     // As the scripts, the unit and the image start it.
-    const env = { NODE_OPTIONS: "--max-semi-space-size=8", ...environment() };
+    const env = { NODE_OPTIONS: "--max-semi-space-size=4", ...environment() };
     const run = (...args: string[]) => cli.run([...args, ...storeOptions(), "--json"], { env });
     expect((await run("accounts", "create", "acme", "--plan", "pro")).status).toBe(0);
     const { key } = JSON.parse((await run("keys", "issue", "--account", "acme")).stdout);

@@ -17,7 +17,7 @@ export interface Program {
 }
 
 /** As `npm start`, the container and the systemd unit start the server. */
-export const START_FLAGS = ["--max-semi-space-size=8"];
+export const START_FLAGS = ["--max-semi-space-size=4"];
 
 /** Starts a program and waits until it listens. */
 export async function start({ file, arguments: args, environment, flags }: Program): Promise<RunningServer> {

@@ -39,7 +39,7 @@ const mapping = <T extends z.ZodRawShape>(shape: T) => {
   return z.strictObject(shape, { error: `Write a mapping with ${keys.join(" and ")}.` });
 };
 
-/** A host in normal form. An invalid one stays as it is: it is none of the configured domains. */
+/** A host in normal form. An invalid one stays as it is, so it matches no configured domain. */
 const host = z.string().transform((text) => {
   const parsed = parseHostname(text);
   return parsed.ok ? parsed.hostname : text;

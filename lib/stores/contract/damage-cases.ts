@@ -12,14 +12,12 @@ const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(
 
 export const damageCases: readonly ContractCase[] = [
   ...defineCases({ of: "store", needs: "damage", part: "outbox" }, (test) => {
-    test("orders with a damaged record or history stop no delivery of another: they are set aside, and shown", async (store, {
-      damage,
-    }) => {
+    test("orders with a damaged record or history stop no delivery of another: they are set aside, and shown", async (store, options) => {
       const { outbox = assert.fail() } = store;
       await outbox.switch(true);
       await place(store);
-      await damage(5n, "record");
-      await damage(9n, "history");
+      await options.damage(5n, "record");
+      await options.damage(9n, "history");
       const delivered: DeliveredChange[] = [];
       const errors: unknown[] = [];
       const delivery = deliverChanges({
@@ -49,13 +47,11 @@ export const damageCases: readonly ContractCase[] = [
     });
   }),
   ...defineCases({ of: "store", needs: "damage" }, (test) => {
-    test("an order with a damaged record is named on its page, and a walk has every other order", async (store, {
-      damage,
-    }) => {
+    test("an order with a damaged record is named on its page, and a walk has every other order", async (store, options) => {
       const { orders } = store;
       await place(store);
-      await damage(5n, "record");
-      await damage(39n, "record");
+      await options.damage(5n, "record");
+      await options.damage(39n, "record");
       for (const query of [{}, { order: "desc" }, { status: "pending" }] as const) {
         const damaged: bigint[] = [];
         const found = await readPages(orders, { ...query, limit: 7 }, ({ id, problem }) => {
@@ -68,22 +64,18 @@ export const damageCases: readonly ContractCase[] = [
       }
     });
 
-    test("an order that is placed where a damaged one is conflicts with it, and the others of the call do not", async (store, {
-      damage,
-    }) => {
+    test("an order that is placed where a damaged one is conflicts with it, and the others of the call do not", async (store, options) => {
       await place(store);
-      await damage(5n, "record");
+      await options.damage(5n, "record");
       const outcomes = await store.orders.place([4n, 5n, 6n, 99n].map(pending), AT);
       assert.deepEqual(outcomes, ["unchanged", "conflict", "unchanged", "placed"]);
     });
 
-    test("an event of a damaged order is done and says so, or fails and changes nothing, also beside others", async (store, {
-      damage,
-    }) => {
+    test("an event of a damaged order is done and says so, or fails and changes nothing, also beside others", async (store, options) => {
       const { orders, accounts } = store;
       await createAccountFixture(accounts);
       await place(store);
-      for (const id of [1n, 2n, 3n]) await damage(id, "record");
+      for (const id of [1n, 2n, 3n]) await options.damage(id, "record");
       await assert.rejects(orders.find(1n), "an order that cannot be read is not returned");
       await assert.rejects(orders.apply(1n, "ship", AT), "a record that cannot be read gets no ship date");
       assert.equal((await orders.countByStatus()).shipped, 0);

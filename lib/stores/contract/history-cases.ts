@@ -79,10 +79,8 @@ export const historyCases = defineCases({ of: "store" }, (test) => {
     assert.deepEqual(await tokensOf(orders, [1n, 2n, 3n]), tokens, "they stay the same");
   });
 
-  test("of events that instances apply at the same time, the history has the one that succeeded", async (store, {
-    openAnother,
-  }) => {
-    const another = await openAnother();
+  test("of events that instances apply at the same time, the history has the one that succeeded", async (store, options) => {
+    const another = await options.openAnother();
     const ids = idsUpTo(30);
     await store.orders.place(ids.map(pending), AT);
     await Promise.all(

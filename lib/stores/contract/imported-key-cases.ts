@@ -17,10 +17,8 @@ async function importInto(id: string, accounts: AccountStore): Promise<void> {
 }
 
 export const importedKeyCases = defineCases({ of: "accounts", part: "importedKeys" }, (test) => {
-  test("no key is imported until one is recorded, which every instance learns, and it is no account", async (accounts, {
-    openAnother,
-  }) => {
-    const others = importedKeysOf((await openAnother()).accounts);
+  test("no key is imported until one is recorded, which every instance learns, and it is no account", async (accounts, options) => {
+    const others = importedKeysOf((await options.openAnother()).accounts);
     await accounts.create({ id: "acme", plan: "free", keys: [FIRST] });
     await accounts.recordEnvironment("live");
     assert.equal(await importedKeysOf(accounts).exist(), false);

@@ -62,14 +62,12 @@ const countOf = async ({ accounts }: Store) => (await accounts.find("acme"))?.us
 
 export const outageCases: readonly ContractCase[] = [
   ...defineCases({ of: "store", needs: "interrupt" }, (test) => {
-    test("while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back", async (store, {
-      interrupt,
-    }) => {
+    test("while the database cannot be reached, writes reject with StoreUnavailableError, and the store serves once it is back", async (store, options) => {
       const { accounts, orders, outbox } = store;
       const { admit } = await createAccountFixture(accounts);
       await orders.place([ORDER]);
       assert.equal(outcomeName(await admit(AT)), "admitted");
-      const restore = await interrupt();
+      const restore = await options.interrupt();
       try {
         await assertUnavailable("apply()", orders.apply(7n, "cancel", AT));
         await Promise.all([
@@ -96,14 +94,12 @@ export const outageCases: readonly ContractCase[] = [
     });
   }),
   ...defineCases({ of: "store", needs: "loseResponse" }, (test) => {
-    test("an admission whose response is lost counts once, and its event takes place once", async (store, {
-      loseResponse,
-    }) => {
+    test("an admission whose response is lost counts once, and its event takes place once", async (store, options) => {
       await createAccountFixture(store.accounts);
       await store.orders.place([ORDER, OTHER]);
       // The first request in a minute, and one that follows.
       for (const [index, placed] of [ORDER, OTHER].entries()) {
-        await loseResponse();
+        await options.loseResponse();
         const lost = request(store, { type: "apply", id: placed.record.id, event: "cancel" });
         const result = await resultOf("admit()", lost);
         assert.equal(await onceAvailable(() => countOf(store)), index + 1, "each request counts once");
@@ -115,12 +111,10 @@ export const outageCases: readonly ContractCase[] = [
       }
     });
 
-    test("an event whose response is lost takes place once, and is never reported as one that was not allowed", async (store, {
-      loseResponse,
-    }) => {
+    test("an event whose response is lost takes place once, and is never reported as one that was not allowed", async (store, options) => {
       const { orders } = store;
       await orders.place([ORDER]);
-      await loseResponse();
+      await options.loseResponse();
       const shipped = {
         record: { ...ORDER.record, shipDate: new Date(AT).toISOString() },
         status: "shipped",
@@ -128,19 +122,17 @@ export const outageCases: readonly ContractCase[] = [
       const result = await resultOf("apply()", orders.apply(7n, "ship", AT));
       if (result !== undefined) assert.deepEqual(result, { ok: true, order: shipped });
       assert.deepEqual(await onceAvailable(() => findOrder(orders, 7n)), shipped);
-      await loseResponse();
+      await options.loseResponse();
       const placed = await resultOf("place()", orders.place([OTHER]));
       if (placed !== undefined) assert.deepEqual(placed, ["placed"]);
       assert.deepEqual(await onceAvailable(() => orders.place([OTHER])), ["unchanged"]);
     });
 
-    test("rejections that are recorded, and whose response is lost, count once", async (store, {
-      loseResponse,
-    }) => {
+    test("rejections that are recorded, and whose response is lost, count once", async (store, options) => {
       const { accounts } = store;
       await createAccountFixture(accounts);
       await accounts.recordRejections(KEY, 3, AT);
-      await loseResponse();
+      await options.loseResponse();
       await resultOf("recordRejections()", accounts.recordRejections(KEY, 5, AT));
       const { rejections } = (await onceAvailable(() => accounts.find("acme"))) ?? assert.fail();
       assert.equal(rejections[FIRST.id]?.count, 8, "3 and 5 rejections are counted once each");

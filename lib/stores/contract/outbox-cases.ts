@@ -298,11 +298,9 @@ export const outboxCases: readonly ContractCase[] = [
       );
     });
 
-    test("an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside", async (store, {
-      openAnother,
-    }) => {
+    test("an instance sees what others hold: leases, and attempts that are due after an instant, but nothing set aside", async (store, options) => {
       const outbox = await switchOn(store);
-      const { outbox: other = assert.fail() } = await openAnother();
+      const { outbox: other = assert.fail() } = await options.openAnother();
       await store.orders.place([1n, 2n, 3n, 4n, 5n].map(pending), AT);
       await lease(outbox, AT, 5);
       await store.orders.place([pending(6n)], AT);
@@ -324,11 +322,9 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(await lease(outbox), [], "a lease that has changed hands is not released");
     });
 
-    test("hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order", async (store, {
-      openAnother,
-    }) => {
+    test("hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order", async (store, options) => {
       const outbox = await switchOn(store);
-      const another = await openAnother();
+      const another = await options.openAnother();
       for (const [round, skewMs] of [MINUTE_MS, -MINUTE_MS].entries()) {
         const ids = Array.from({ length: 12 }, (_, index) => BigInt(100 * round + index));
         await store.orders.place(ids.map(pending), AT);
@@ -351,15 +347,13 @@ export const outboxCases: readonly ContractCase[] = [
       }
     });
 
-    test("what a host leaves behind whose clock is 121 minutes or nine years ahead is delivered within two minutes", async (store, {
-      openAnother,
-    }) => {
+    test("what a host leaves behind whose clock is 121 minutes or nine years ahead is delivered within two minutes", async (store, options) => {
       const outbox = await switchOn(store);
       for (const [round, skewMs] of [121 * MINUTE_MS, 9 * YEAR_MS].entries()) {
         const [hanging, failing] = [BigInt(10 * round), BigInt(10 * round + 1)];
         await store.orders.place([hanging, failing].map(pending), AT + skewMs);
         let attempts = 0;
-        const gone = startHost(await openAnother(), {
+        const gone = startHost(await options.openAnother(), {
           clock: () => AT + skewMs,
           deliver({ order }) {
             attempts++;
@@ -385,10 +379,8 @@ export const outboxCases: readonly ContractCase[] = [
       }
     });
 
-    test("an instance that was opened before the outbox was switched on has its changes in it too", async (store, {
-      openAnother,
-    }) => {
-      const another = await openAnother();
+    test("an instance that was opened before the outbox was switched on has its changes in it too", async (store, options) => {
+      const another = await options.openAnother();
       await another.orders.place([pending(1n)], AT);
       const outbox = await switchOn(store);
       await another.orders.apply(1n, "cancel", AT);
@@ -396,11 +388,10 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2", "2:1"]);
     });
 
-    test("a call that finds the outbox switched on resolves when the changes of every instance are in it, too", async (store, {
-      openAnother,
-    }) => {
-      const [first = assert.fail(), second = assert.fail()] = [store.outbox, (await openAnother()).outbox];
-      const { orders } = await openAnother();
+    test("a call that finds the outbox switched on resolves when the changes of every instance are in it, too", async (store, options) => {
+      const { outbox: first = assert.fail() } = store;
+      const { outbox: second = assert.fail() } = await options.openAnother();
+      const { orders } = await options.openAnother();
       await orders.place([pending(1n)], AT);
       const switching = first.switch(true);
       while (!(await second.isOn())) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -410,13 +401,11 @@ export const outboxCases: readonly ContractCase[] = [
       await switching;
     });
 
-    test("instances that lease at the same time share the orders, and none is leased twice", async (store, {
-      openAnother,
-    }) => {
+    test("instances that lease at the same time share the orders, and none is leased twice", async (store, options) => {
       const outbox = await switchOn(store);
       const ids = idsUpTo(60);
       await store.orders.place(ids.map(pending), AT);
-      const others = await Promise.all([1, 2, 3].map(async () => (await openAnother()).outbox));
+      const others = await Promise.all([1, 2, 3].map(async () => (await options.openAnother()).outbox));
       const leased: WaitingOrder[] = [];
       for (let round = 0; leased.length < ids.length && round < 100; round++) {
         const found = await Promise.all([outbox, ...others].map((each) => each && lease(each, AT, 7)));
@@ -430,11 +419,9 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     });
 
-    test("changes that are made while the ones before them are acknowledged are next, and none is lost", async (store, {
-      openAnother,
-    }) => {
+    test("changes that are made while the ones before them are acknowledged are next, and none is lost", async (store, options) => {
       const outbox = await switchOn(store);
-      const { orders } = await openAnother();
+      const { orders } = await options.openAnother();
       const ids = idsUpTo(40);
       await orders.place(ids.map(pending), AT);
       await lease(outbox);
@@ -446,18 +433,16 @@ export const outboxCases: readonly ContractCase[] = [
     });
   }),
   ...defineCases({ of: "store", needs: "loseResponse", part: "outbox" }, (test) => {
-    test("a change and an acknowledgement whose responses are lost, and which are repeated, count once", async (store, {
-      loseResponse,
-    }) => {
+    test("a change and an acknowledgement whose responses are lost, and which are repeated, count once", async (store, options) => {
       const outbox = await switchOn(store);
       const { orders } = store;
       await orders.place([pending(1n)], AT);
       for (const _ of [1, 2]) {
-        await loseResponse();
+        await options.loseResponse();
         await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]).catch(() => {});
       }
       assert.deepEqual(await lease(outbox), []);
-      await loseResponse();
+      await options.loseResponse();
       await orders.apply(1n, "ship", AT).catch(() => {});
       await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2"]);

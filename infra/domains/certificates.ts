@@ -33,8 +33,7 @@ export async function findCertificates(
   tags: Readonly<Record<string, string>>,
   options: pulumi.InvokeOptions,
 ): Promise<ReadonlyMap<string, readonly FoundCertificate[]>> {
-  const query = queryWith(tags, options);
-  const found = hosts.map(async (host) => [host, await certificatesOf(host, query)] as const);
+  const found = hosts.map(async (host) => [host, await certificatesOf(host, tags, options)] as const);
   return new Map(await Promise.all(found));
 }
 
@@ -44,22 +43,14 @@ export function wasIssued({ status }: FoundCertificate): boolean {
 }
 
 /** One query finds most hosts at once. The provider rejects it if a host has certificates in different states. */
-async function certificatesOf(host: string, query: CertificateQuery): Promise<readonly FoundCertificate[]> {
-  const inAnyState = await query(host, CERTIFICATE_STATUSES);
-  if (inAnyState !== "different states") return inAnyState;
-  const inEachState = CERTIFICATE_STATUSES.map((status) => query(host, [status]));
-  return (await Promise.all(inEachState)).flatMap((each) => (each === "different states" ? [] : each));
-}
-
-type CertificateQuery = (
-  host: string,
-  statuses: readonly CertificateStatus[],
-) => Promise<readonly FoundCertificate[] | "different states">;
-
-function queryWith(tags: Readonly<Record<string, string>>, options: pulumi.InvokeOptions): CertificateQuery {
-  return async (host, statuses) => {
+async function certificatesOf(
+  domain: string,
+  tags: Readonly<Record<string, string>>,
+  options: pulumi.InvokeOptions,
+): Promise<readonly FoundCertificate[]> {
+  async function query(statuses: readonly CertificateStatus[]) {
     try {
-      const args = { domain: host, statuses: [...statuses], tags, mostRecent: true };
+      const args = { domain, statuses: [...statuses], tags, mostRecent: true };
       const { arn, status } = await aws.acm.getCertificate(args, options);
       // A preview calls no provider whose own inputs it does not know.
       if (arn === undefined && !isMocked()) throw new Error("the provider is not configured yet.");
@@ -67,9 +58,11 @@ function queryWith(tags: Readonly<Record<string, string>>, options: pulumi.Invok
     } catch (error) {
       const reason = error instanceof Error ? errorMessage(error) : String(error);
       // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
-      if (/most_recent filtering on different/i.test(reason)) return "different states";
+      if (/most_recent filtering on different/i.test(reason)) return undefined;
       if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
-      throw new pulumi.RunError(`Cannot look up the certificate of ${host}: ${reason}`);
+      throw new pulumi.RunError(`Cannot look up the certificate of ${domain}: ${reason}`);
     }
-  };
+  }
+  const inEachState = () => Promise.all(CERTIFICATE_STATUSES.map((status) => query([status])));
+  return (await query(CERTIFICATE_STATUSES)) ?? (await inEachState()).flatMap((found) => found ?? []);
 }

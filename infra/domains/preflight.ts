@@ -56,18 +56,20 @@ export async function preflight(
     (await findZones(toCheck, { provider, comment }, lookupOptions(provider.packageName, providers)));
   const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
   const memoized = memoizeResolver(resolver);
-  const found = await Promise.all(
-    hosts.map(
-      async (host) => [host, await findZone(memoized, host, { zone: zones.get(host)?.name })] as const,
-    ),
+  const located = await Promise.all(
+    hosts.map(async (host) => {
+      return { host, zone: await findZone(memoized, host, { zone: zones.get(host)?.name }) };
+    }),
   );
-  const zoneNames = new Map(found.map(([host, { zone }]) => [host, zone]));
+  const zoneNames = new Map(located.map(({ host, zone: { zone } }) => [host, zone]));
   const caa = await findCaaProblems(
-    requesting.map((host) => ({
-      host,
-      zone: zoneNames.get(host),
-      hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(wasIssued) ?? false,
-    })),
+    located
+      .filter(({ host }) => requesting.includes(host))
+      .map(({ host, zone }) => ({
+        host,
+        zone,
+        hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(wasIssued) ?? false,
+      })),
     memoized,
   );
   const problems = [...(managed?.problems ?? []), ...caa.problems];

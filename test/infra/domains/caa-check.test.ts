@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { findCaaProblems } from "../../../infra/domains/caa-check.ts";
+import { findZone } from "../../../lib/domains/verification/find-zone.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 
@@ -21,11 +22,12 @@ const server = await startDnsServer(
 );
 afterAll(() => server[Symbol.asyncDispose]());
 
-const find = (hasCertificate: boolean, ...hosts: readonly string[]) =>
-  findCaaProblems(
-    hosts.map((host) => ({ host, hasCertificate })),
-    createDnsResolver({ servers: [server.address] }),
-  );
+const resolver = createDnsResolver({ servers: [server.address] });
+const find = async (hasCertificate: boolean, ...hosts: readonly string[]) => {
+  const zones = await Promise.all(hosts.map((host) => findZone(resolver, host)));
+  const located = zones.map((zone, index) => ({ host: hosts[index] ?? "", zone, hasCertificate }));
+  return findCaaProblems(located, resolver);
+};
 
 test("hosts that may get a certificate are no problem", async () => {
   expect(await find(false, "open.example.com", "a.open.example.com", "example.net")).toEqual({
@@ -73,12 +75,13 @@ test("records that prevent the renewal of a certificate are a warning", async ()
   `);
 });
 
-test("failed lookups are one warning", async () => {
+test("each failed lookup is a warning", async () => {
   const { problems, warnings } = await find(false, "refused.example.org", "broken.example.org");
   expect(problems).toEqual([]);
   expect(warnings).toMatchInlineSnapshot(`
     [
-      "The CAA records of refused.example.org, broken.example.org were not checked, because DNS did not answer (refused.example.org CAA: REFUSED; broken.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
+      "The CAA records of refused.example.org were not checked, because DNS did not answer (refused.example.org CAA: REFUSED). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
+      "The CAA records of broken.example.org were not checked, because DNS did not answer (broken.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
     ]
   `);
 });

@@ -29,8 +29,8 @@ export interface CustomDomainArgs {
   readonly dns: HostDns;
   readonly restApi: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
-  /** The domain to create first: API Gateway creates at most one domain name per 30 seconds. @default none */
-  readonly createAfter?: CustomDomain | undefined;
+  /** The domain name to create first: API Gateway creates at most one per 30 seconds. @default none */
+  readonly createAfter?: pulumi.Resource | undefined;
   /** Change the number to request a new certificate. @default 0 */
   readonly reverify?: number | undefined;
   readonly tags?: Readonly<Record<string, string>>;
@@ -66,15 +66,12 @@ export class CustomDomain extends pulumi.ComponentResource {
 
   readonly #name: string;
   readonly #args: CustomDomainArgs;
-  /** The domain name that the next domain waits for: this domain's own, or the one that this domain waits for. */
-  readonly #lastDomainName: aws.apigateway.DomainName | undefined;
 
   constructor(name: string, args: CustomDomainArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("CustomDomain"), name, {}, options);
     this.#name = name;
     this.#args = args;
-    const { dns, createAfter, certificateArn } = args;
-    const previous = createAfter === undefined ? undefined : createAfter.#lastDomainName;
+    const { dns, certificateArn } = args;
 
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);
@@ -86,11 +83,10 @@ export class CustomDomain extends pulumi.ComponentResource {
     } else {
       const valid =
         certificate && validationRecord ? this.#validate(certificate, validationRecord) : this.certificateArn;
-      this.domainName = this.#createDomainName(valid, previous);
+      this.domainName = this.#createDomainName(valid);
       this.status = this.#publish(this.domainName);
     }
     this.target = this.domainName?.regionalDomainName;
-    this.#lastDomainName = this.domainName ?? previous;
     this.state = this.status.state;
     this.registerOutputs({ host: args.host, state: this.state });
   }
@@ -126,8 +122,8 @@ export class CustomDomain extends pulumi.ComponentResource {
     ).certificateArn;
   }
 
-  #createDomainName(certificateArn: pulumi.Output<string>, previous: aws.apigateway.DomainName | undefined) {
-    const { host } = this.#args;
+  #createDomainName(certificateArn: pulumi.Output<string>) {
+    const { host, createAfter } = this.#args;
     const subject = `The domain name ${host} of API Gateway`;
     const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
     return new aws.apigateway.DomainName(
@@ -138,7 +134,7 @@ export class CustomDomain extends pulumi.ComponentResource {
         endpointConfiguration: { types: "REGIONAL" },
         securityPolicy: "TLS_1_2",
       },
-      { parent: this, hooks: { onError }, dependsOn: previous === undefined ? [] : [previous] },
+      { parent: this, hooks: { onError }, dependsOn: createAfter === undefined ? [] : [createAfter] },
     );
   }
 

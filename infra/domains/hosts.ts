@@ -50,22 +50,15 @@ export function createHosts(
   parent: pulumi.Resource,
 ): readonly CreatedHost[] {
   const tags = ownershipTag(owner);
-  const created: CreatedHost[] = [];
-  for (const plan of hosts) {
+  const target = { restApi: restApi.id, stageName: stage.stageName };
+  let createAfter: pulumi.Resource | undefined;
+  return hosts.map((plan) => {
     const { host, key, dns, reverify, certificateArn } = plan;
-    const target = { restApi: restApi.id, stageName: stage.stageName };
-    const args = {
-      host,
-      dns,
-      reverify,
-      certificateArn,
-      tags,
-      ...target,
-      createAfter: created.at(-1)?.domain,
-    };
-    created.push({ plan, domain: new CustomDomain(`${name}-${key}`, args, { parent }) });
-  }
-  return created;
+    const args = { host, dns, reverify, certificateArn, tags, ...target, createAfter };
+    const domain = new CustomDomain(`${name}-${key}`, args, { parent });
+    createAfter = domain.domainName ?? createAfter;
+    return { plan, domain };
+  });
 }
 
 /** The address of the primary host if this update routes traffic to it. */

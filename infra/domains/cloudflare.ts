@@ -36,8 +36,15 @@ export const cloudflare: DnsProvider = {
         : "";
     return `conflicts with the CNAME of this stack.${own}`;
   },
-  async findZones(names, options) {
-    return (await Promise.all(names.map((name) => zonesNamed(name, options)))).flat();
+  async zonesNamed(name, options) {
+    const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
+    const zones = await query<readonly CloudflareZone[]>(
+      ACCESS,
+      `the zone ${name}`,
+      async () => (await getZones({ name: domainToUnicode(name) }, options)).results,
+      [mocked],
+    );
+    return zones.map((zone) => toZone({ ...zone, name: toNormalForm(zone.name) }));
   },
   async findRecords(zoneId, names, options) {
     return (await Promise.all(names.map((name) => recordsNamed(name, zoneId, options)))).flat();
@@ -55,17 +62,6 @@ export const cloudflare: DnsProvider = {
 export interface CloudflareZone extends Pick<Zone, "id" | "name" | "nameServers" | "status"> {
   readonly type: string;
   readonly paused: boolean;
-}
-
-async function zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]> {
-  const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
-  const zones = await query<readonly CloudflareZone[]>(
-    ACCESS,
-    `the zone ${name}`,
-    async () => (await getZones({ name: domainToUnicode(name) }, options)).results,
-    [mocked],
-  );
-  return zones.map((zone) => toZone({ ...zone, name: toNormalForm(zone.name) }));
 }
 
 /** What Cloudflare says of a zone, and what it means for a stack. */

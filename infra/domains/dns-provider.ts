@@ -20,7 +20,7 @@ export interface DnsProvider {
   describeMissingZone(names: readonly string[]): string;
   /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */
   describeConflict(record: ZoneRecord, zone: string, ownComment: string): string;
-  findZones(names: readonly string[], options: pulumi.InvokeOptions): Promise<readonly Zone[]>;
+  zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]>;
   /** The records at these names of a zone. */
   findRecords(
     zoneId: string,

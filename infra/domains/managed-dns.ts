@@ -42,8 +42,8 @@ export async function findZones(
   options: pulumi.InvokeOptions,
 ): Promise<ZonesResult> {
   const { provider } = mark;
-  const candidates = new Set(inputs.flatMap(({ host }) => zoneCandidates(host)));
-  const found = await provider.findZones([...candidates], options);
+  const candidates = [...new Set(inputs.flatMap(({ host }) => zoneCandidates(host)))];
+  const found = (await Promise.all(candidates.map((name) => provider.zonesNamed(name, options)))).flat();
   const selections = inputs.map((input) => ({ input, selected: selectZone(input.host, found, provider) }));
   const usable = selections.flatMap(({ input: { host }, selected }) =>
     selected.ok ? [{ zone: selected.zone, names: namesToCheck(host, selected.zone.name) }] : [],

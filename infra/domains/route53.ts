@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import type * as pulumi from "@pulumi/pulumi";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { type DnsProvider, query, type Zone } from "./dns-provider.ts";
+import { type DnsProvider, query } from "./dns-provider.ts";
 
 const ACCESS = {
   label: "Route 53",
@@ -42,8 +42,20 @@ export const route53: DnsProvider = {
         : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" } and run 'pulumi up --refresh'.`;
     return `in the zone ${zone} conflicts with the alias of this stack.${adoption}`;
   },
-  async findZones(names, options) {
-    return (await Promise.all(names.map((name) => zonesNamed(name, options)))).flat();
+  async zonesNamed(name, options) {
+    const mocked = { zoneId: name, name, nameServers: [] };
+    const found = await query<readonly Pick<aws.route53.GetZoneResult, "zoneId" | "name" | "nameServers">[]>(
+      ACCESS,
+      `the zone ${name}`,
+      () => publicZonesNamed(name, options),
+      [mocked],
+    );
+    const ids = found.map(({ zoneId }) => zoneId);
+    const problem =
+      found.length > 1
+        ? `the AWS account has ${found.length} public hosted zones ${name} (${ids.join(", ")}). Delete those that the domain is not delegated to, or set 'dns: manual'.`
+        : undefined;
+    return found.map(({ zoneId: id, nameServers }) => ({ id, name, nameServers, status: "active", problem }));
   },
   async findRecords(zoneId, names, options) {
     // The provider reads the whole zone, and returns the names that match.
@@ -76,28 +88,6 @@ export const route53: DnsProvider = {
     );
   },
 };
-
-async function zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]> {
-  const mocked = { zoneId: name, name, nameServers: [] };
-  const found = await query<readonly Pick<aws.route53.GetZoneResult, "zoneId" | "name" | "nameServers">[]>(
-    ACCESS,
-    `the zone ${name}`,
-    () => publicZonesNamed(name, options),
-    [mocked],
-  );
-  const ids = found.map(({ zoneId }) => zoneId);
-  const problem =
-    found.length > 1
-      ? `the AWS account has ${found.length} public hosted zones ${name} (${ids.join(", ")}). Delete those that the domain is not delegated to, or set 'dns: manual'.`
-      : undefined;
-  return found.map(({ zoneId, nameServers }) => ({
-    id: zoneId,
-    name,
-    nameServers,
-    status: "active",
-    problem,
-  }));
-}
 
 /** The lookup fails unless it finds exactly one. Undefined if it was not made. */
 async function publicZonesNamed(name: string, options: pulumi.InvokeOptions) {

@@ -23,10 +23,14 @@ export function createTelemetry(options: {
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
   return {
-    /** Logs a request, and counts it by operation and status, and as admitted or rejected by plan. */
+    /** Logs a request, and counts that of an account as admitted or rejected, by plan. */
     onRequest(event: RequestEvent): void {
       const at = clock();
-      const metrics = embeddedMetrics(namespace, at, requestMetrics(event));
+      const { plan, errorCode } = event;
+      const isRejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
+      const name = isRejected ? "Rejected" : "Admitted";
+      const counted = plan !== undefined && [{ name, value: 1, dimensions: { Plan: plan } }];
+      const metrics = counted && embeddedMetrics(namespace, at, counted);
       writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
@@ -80,19 +84,6 @@ export function createTelemetry(options: {
       };
     },
   };
-}
-
-function requestMetrics({
-  operation = "none",
-  status,
-  plan,
-  errorCode,
-}: RequestEvent): readonly MetricValue[] {
-  const count = (name: string, dimensions: Record<string, string>) => ({ name, value: 1, dimensions });
-  const metrics = [count("Requests", { Operation: operation, Status: `${status}` })];
-  const isRejected = errorCode === "rate_limit_exceeded" || errorCode === "api_key_banned";
-  if (plan !== undefined) metrics.push(count(isRejected ? "Rejected" : "Admitted", { Plan: plan }));
-  return metrics;
 }
 
 interface MetricValue {

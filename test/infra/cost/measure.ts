@@ -130,8 +130,8 @@ export async function measure(endpoint: string): Promise<Measured> {
 }
 
 function metricsIn(line: string): readonly string[] {
-  const fields = JSON.parse(line) as Record<string, string> & { _aws: EmbeddedMetrics };
-  return fields._aws.CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
+  const fields = JSON.parse(line) as Record<string, string> & { _aws?: EmbeddedMetrics };
+  return (fields._aws?.CloudWatchMetrics ?? []).flatMap(({ Dimensions, Metrics }) =>
     Metrics.map(({ Name }) => [Name, ...Dimensions.flat().map((name) => fields[name])].join(" ")),
   );
 }

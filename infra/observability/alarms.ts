@@ -37,7 +37,7 @@ interface Rule extends Omit<aws.cloudwatch.MetricAlarmArgs, keyof MetricReferenc
   readonly threshold: number;
 }
 
-export interface Alarm extends Rule, MetricReference {
+interface Alarm extends Rule, MetricReference {
   readonly alarmDescription: string;
   /** Unique; part of the logical name. */
   readonly key: string;

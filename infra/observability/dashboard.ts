@@ -1,19 +1,10 @@
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { type MetricReference, type MonitoredResources, metricsOf } from "./alarms.ts";
 
-/** A graph of the dashboard, as CloudWatch expects it. */
-interface Widget extends Record<"x" | "y" | "width" | "height", number> {
-  readonly type: "metric";
-  readonly properties: object;
-}
-
 type Line = readonly [metric: MetricReference, stat: string, label: string];
 
 /** The content of the dashboard: requests, the functions, the tables. */
-export function dashboardBody(
-  monitored: MonitoredResources,
-  region: unknown,
-): { readonly widgets: readonly Widget[] } {
+export function dashboardBody(monitored: MonitoredResources, region: unknown) {
   const { functions, tables } = monitored;
   const { gateway, ofFunction, ofTable, own } = metricsOf(monitored);
   const requests = (metricName: string, label: string): Line => [gateway(metricName), "Sum", label];
@@ -46,24 +37,18 @@ export function dashboardBody(
       "Changes that wait, and that failed",
       ["Waiting", "Failed"].map((kind): Line => [own(`Changes${kind}`), "Maximum", kind.toLowerCase()]),
     ]);
-  return { widgets: graphs.map(([title, lines], index) => widget(index, title, lines, region)) };
+  const widgets = graphs.map(([title, lines], index) => {
+    const metrics = lines.map(([{ namespace, metricName, dimensions }, stat, label]) => [
+      ...[namespace, metricName, ...Object.entries(dimensions).flat()],
+      { stat, label },
+    ]);
+    const place = { x: (index % PER_ROW) * WIDTH, y: Math.floor(index / PER_ROW) * HEIGHT };
+    const properties = { title, region, view: "timeSeries", period: 300, metrics };
+    return { type: "metric", ...place, width: WIDTH, height: HEIGHT, properties };
+  });
+  return { widgets };
 }
 
 const WIDTH = 8;
 const HEIGHT = 6;
 const PER_ROW = 3;
-
-function widget(index: number, title: string, lines: readonly Line[], region: unknown): Widget {
-  const metrics = lines.map(([{ namespace, metricName, dimensions }, stat, label]) => [
-    ...[namespace, metricName, ...Object.entries(dimensions).flat()],
-    { stat, label },
-  ]);
-  return {
-    type: "metric",
-    x: (index % PER_ROW) * WIDTH,
-    y: Math.floor(index / PER_ROW) * HEIGHT,
-    width: WIDTH,
-    height: HEIGHT,
-    properties: { title, region, view: "timeSeries", period: 300, metrics },
-  };
-}

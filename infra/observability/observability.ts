@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
-import { type Alarm, type MonitoredResources, planAlarms } from "./alarms.ts";
+import { type MonitoredResources, planAlarms } from "./alarms.ts";
 import { dashboardBody } from "./dashboard.ts";
 
 /** Arguments of {@link Observability}. */
@@ -22,19 +22,6 @@ export class Observability extends pulumi.ComponentResource {
     const parent = { parent: this, ...(options?.dependsOn && { dependsOn: options.dependsOn }) };
     // Dashboards are visible in every region of the account.
     const prefix = pulumi.interpolate`${monitored.namespace}-${region}`;
-    const createAlarm = ({ key, ...alarm }: Alarm, actions: object) =>
-      new aws.cloudwatch.MetricAlarm(
-        `${name}-${key}`,
-        // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
-        {
-          treatMissingData: "notBreaching",
-          ...alarm,
-          ...actions,
-          name: pulumi.interpolate`${prefix}-${key}`,
-        },
-        parent,
-      );
-
     let actions = {};
     if (email !== undefined) {
       const topic = new aws.sns.Topic(`${name}-alarms`, {}, parent);
@@ -42,7 +29,15 @@ export class Observability extends pulumi.ComponentResource {
       new aws.sns.TopicSubscription(`${name}-email`, subscription, parent);
       actions = { alarmActions: [topic.arn], okActions: [topic.arn] };
     }
-    for (const alarm of planAlarms(monitored)) createAlarm(alarm, actions);
+    for (const { key, ...alarm } of planAlarms(monitored)) {
+      // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
+      const named = {
+        treatMissingData: "notBreaching",
+        ...alarm,
+        name: pulumi.interpolate`${prefix}-${key}`,
+      };
+      new aws.cloudwatch.MetricAlarm(`${name}-${key}`, { ...named, ...actions }, parent);
+    }
     const body = pulumi.jsonStringify(dashboardBody(monitored, region));
     const dashboardArgs = { dashboardName: prefix, dashboardBody: body };
     const dashboard = new aws.cloudwatch.Dashboard(`${name}-dashboard`, dashboardArgs, parent);

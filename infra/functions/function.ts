@@ -13,7 +13,10 @@ import type { Statement } from "./permissions.ts";
  */
 export async function functionCode({ entry, ...others }: BundleOptions = {}): Promise<pulumi.asset.Archive> {
   const options = { ...others, entry: entry && inProject(entry) };
-  const bundle = await buildFunctions(options).catch(explainFailure);
+  const bundle = await buildFunctions(options).catch((failure: Error) => {
+    // What is wrong in a source, such as an import of a package that is not installed, is shown without a stack trace.
+    throw "errors" in failure ? new pulumi.RunError(failure.message) : failure;
+  });
   const folder = temporaryFolder();
   const modules = Object.entries(bundle).filter(([file]) => file.endsWith(".mjs"));
   const assets = modules.map(([file, content]) => {
@@ -29,24 +32,6 @@ function inProject(path: string): string {
   const root = pulumi.getRootDirectory();
   // Outside of a program it is not a folder.
   return isAbsolute(root) ? resolve(root, path) : path;
-}
-
-/** By its name: an import of `hono/cookie` needs `hono`. A path is no package. */
-const MISSING_PACKAGE = /^(?:Could not resolve|Cannot find package) ["']((?:@[^/"']+\/)?[^@./#"'][^/"']*)/;
-
-/**
- * Fails with what is wrong in the source, or the way to install what is missing: the functions contain packages that only a
- * deployment needs.
- */
-function explainFailure(failure: Error & { readonly errors?: readonly { readonly text: string }[] }): never {
-  const texts = [failure.message, ...(failure.errors ?? []).map(({ text }) => text)];
-  const found = texts.map((text) => MISSING_PACKAGE.exec(text)?.[1]);
-  const missing = [...new Set(found.filter((name) => name !== undefined))].join(" ");
-  if (missing !== "")
-    throw new pulumi.RunError(
-      `The functions cannot be bundled, because a package is missing. Run 'npm install ${missing}'.`,
-    );
-  throw failure.errors === undefined ? failure : new pulumi.RunError(failure.message);
 }
 
 const temporaryFolders = new Set<string>();

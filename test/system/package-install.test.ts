@@ -86,7 +86,7 @@ describe("the functions", () => {
       script,
     ]);
     expect(code).toBe(1);
-    expect(stderr).toContain("a package is missing. Run 'npm install @aws-sdk/client-dynamodb'.");
+    expect(stderr).toContain('Could not resolve "@aws-sdk/client-dynamodb"');
   });
 
   test("are bundled and deployed by a CommonJS program", async () => {

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { OUTBOX_INDEX } from "../../lib/stores/dynamodb/schema.ts";
 import { explainExisting } from "../failures.ts";
 import { OrdersFunction } from "../functions/function.ts";
-import { EVENTS_PERMISSIONS, STREAM_CALLS, type Statement } from "../functions/permissions.ts";
+import { allow, EVENTS_PERMISSIONS, STREAM_CALLS } from "../functions/permissions.ts";
 import { typeToken } from "../names.ts";
 import type { Tables } from "../tables.ts";
 
@@ -48,11 +48,6 @@ export class ChangeEvents extends pulumi.ComponentResource {
 
     const queueArgs = { messageRetentionSeconds: 14 * 86_400, sqsManagedSseEnabled: true };
     this.deadLetters = new aws.sqs.Queue(`${name}-dead-letters`, queueArgs, parent);
-    const allow = (actions: readonly string[], resource: pulumi.Input<string>): Statement => ({
-      Effect: "Allow",
-      Action: [...actions],
-      Resource: resource,
-    });
     this.handler = new OrdersFunction(
       name,
       {

@@ -5,7 +5,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { typeToken } from "../names.ts";
 import { type BundleOptions, buildFunctions } from "./build.ts";
-import type { Statement } from "./permissions.ts";
+import { allow, type Statement } from "./permissions.ts";
 
 /**
  * Bundles the functions into a temporary folder that is deleted when the program ends. The archive refers to files, so that
@@ -82,12 +82,9 @@ export class OrdersFunction extends pulumi.ComponentResource {
     const bounded = permissionsBoundary === undefined ? {} : { permissionsBoundary };
     const roleArgs = { assumeRolePolicy: LAMBDA_TRUST_POLICY, ...bounded };
     const role = new aws.iam.Role(`${name}-role`, roleArgs, parent);
-    const writesLog: Statement = {
-      Effect: "Allow",
-      Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
-      // Lambda chooses the names of log streams, so this is the only wildcard in the policy.
-      Resource: pulumi.interpolate`${this.logs.arn}:*`,
-    };
+    // Lambda chooses the names of log streams, so this is the only wildcard in the policy.
+    const streams = pulumi.interpolate`${this.logs.arn}:*`;
+    const writesLog = allow(["logs:CreateLogStream", "logs:PutLogEvents"], streams);
     const document = { Version: "2012-10-17" as const, Statement: [...statements, writesLog] };
     const policy = new aws.iam.RolePolicy(`${name}-policy`, { role: role.id, policy: document }, parent);
     const reserved = args.reservedConcurrency;

@@ -3,7 +3,6 @@ import {
   type Admission,
   type AdmissionPolicy,
   type Admitted,
-  type Caller,
   DEFAULT_BAN_POLICY,
   type Rejection,
   validateBanPolicy,
@@ -17,7 +16,7 @@ import type { StoreOperation } from "../orders/store-operation.ts";
 import { validatePlans } from "../plans/plan-limits.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { HandlerOptions } from "./options.ts";
-import type { ErrorReply, RequestHead } from "./response.ts";
+import type { ErrorReply, RequestHead, RequestResult } from "./response.ts";
 
 /** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
 export type Access =
@@ -30,15 +29,10 @@ export type AccessOptions = Pick<
   "banPolicy" | "plans" | "cacheRejections" | "keys" | "enforce"
 >;
 
-interface Denied {
+interface Denied extends Pick<RequestResult, "caller" | "limitedUntil" | "startsBan"> {
   readonly ok: false;
   readonly quota: Quota;
-  /** Missing if the request has no valid key. */
-  readonly caller?: Caller;
   readonly reply: ErrorReply;
-  /** With a 429: the instant until which the caller has to wait. */
-  readonly limitedUntil?: Instant;
-  readonly startsBan?: boolean;
 }
 
 /** Callers without an address share one limit. */

@@ -147,14 +147,14 @@ export type ParameterValues<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends { readonly type: "string" } ? string : bigint;
 };
 
-export type Implementation<Call = OperationCall> = (call: Call) => Promise<Reply>;
+export type Implementation = (call: OperationCall) => Promise<Reply>;
 
 /** An operation whose only effect is in the store: its part there, and the reply to the outcome. Both are pure. */
-export interface StoreImplementation<Call = OperationCall> {
-  toStoreOperation(parameters: Call extends OperationCall<infer P> ? P : never): StoreOperation;
-  toReply(outcome: StoreOutcome, call: Call): Promise<Reply>;
+export interface StoreImplementation {
+  toStoreOperation(parameters: OperationCall["parameters"]): StoreOperation;
+  toReply(outcome: StoreOutcome, call: OperationCall): Promise<Reply>;
   /** Replies without the effect, because a precondition is false. Missing for an operation without one. */
-  withoutEffect?(call: Call): Promise<Reply>;
+  withoutEffect?(call: OperationCall): Promise<Reply>;
 }
 
 /** The methods of operations, as the value of a header. `HEAD` works wherever `GET` does. */
@@ -168,18 +168,13 @@ export type PetSource = (petId: bigint) => Promise<object | undefined>;
 
 type OutcomeOf<Type> = Extract<StoreOutcome, { readonly type: Type }>;
 
-type Implementations = {
-  readonly [O in (typeof OPERATIONS)[number] as O["id"]]:
-    | Implementation<CallOf<O>>
-    | StoreImplementation<CallOf<O>>;
-};
-
-type CallOf<O> = OperationCall<O extends { readonly parameters: infer P } ? ParameterValues<P> : object>;
-
 /** Shorter lists are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
-export function createImplementations(pets: PetSource): Implementations {
+/** The implementation of each operation. All their parameters are int64. */
+export function createImplementations(
+  pets: PetSource,
+): Readonly<Record<OperationId, Implementation | StoreImplementation>> {
   return {
     listOrders: {
       toStoreOperation: () => ({ type: "list" }),
@@ -202,7 +197,7 @@ export function createImplementations(pets: PetSource): Implementations {
     },
 
     cancelOrder: {
-      toStoreOperation: ({ orderId }) => ({ type: "apply", id: orderId, event: "cancel" }),
+      toStoreOperation: ({ orderId }) => ({ type: "apply", id: orderId as bigint, event: "cancel" }),
       async toReply(outcome) {
         const result = (outcome as OutcomeOf<"apply">).result as ApplyResult<"cancel">;
         if (result.ok === true && result.order.status === "cancelled")
@@ -212,7 +207,7 @@ export function createImplementations(pets: PetSource): Implementations {
         return { error: result.code };
       },
       async withoutEffect({ orders, parameters: { orderId } }) {
-        const order = await orders.find(orderId);
+        const order = await orders.find(orderId as bigint);
         if ((order ?? undefined) === undefined) return { error: "order_not_found" };
         const result = transition(order as StoredOrder, "cancel", 0);
         return { error: result.ok ? "precondition_failed" : result.code };
@@ -220,7 +215,7 @@ export function createImplementations(pets: PetSource): Implementations {
     },
 
     async getPet({ parameters: { petId } }) {
-      const pet = await settleWithin(MAX_STORE_CALL_MS, pets(petId), "pets()");
+      const pet = await settleWithin(MAX_STORE_CALL_MS, pets(petId as bigint), "pets()");
       if ((pet ?? undefined) === undefined) return { error: "pet_not_found" };
       // `undefined` for a function, and whatever a `toJSON` returns.
       const body: string | undefined = toInt64Json(Object(pet));

@@ -48,13 +48,12 @@ export function createRouter(
   const routes = operations
     .toSorted((a, b) => Number(rank(a) > rank(b)) - Number(rank(a) < rank(b)))
     .map((operation): Route => {
-      const { id, errors, handle = builtIn[id as OperationId] } = operation;
+      const { id, errors, handle: implementation = builtIn[id as OperationId] } = operation;
       const literal = fullPath(operation).replaceAll(".", "\\.");
       return {
         operation,
         pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
-        // Each gets the parameters of its own operation.
-        implementation: handle as Route["implementation"],
+        implementation,
         notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
       };
     });

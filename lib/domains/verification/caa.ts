@@ -75,7 +75,7 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
 }
 
 /** The reason why a set of CAA records does not permit an authority. */
-type CaaErrorCode = "not_listed" | "unknown_critical" | "method_not_listed";
+type CaaErrorCode = Extract<ReasonCode, "caa_forbids" | "caa_unknown_critical" | "caa_method">;
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
 type CaaVerdict =
@@ -97,19 +97,19 @@ export function evaluateCaa(
   { methods }: { readonly methods?: readonly string[] | undefined } = {},
 ): CaaVerdict {
   if (records.some((record) => isForbidding(record, authority)))
-    return { ok: false, code: "unknown_critical" };
+    return { ok: false, code: "caa_unknown_critical" };
   const governing = records.filter(({ tag }) => tag.toLowerCase() === "issue");
   if (governing.length === 0) return { ok: true, limits: [] };
   const permitting = governing
     .map(({ value }) => parseIssue(value))
     .filter(({ issuer }) => authority.issuers.includes(issuer));
-  if (permitting.length === 0) return { ok: false, code: "not_listed" };
+  if (permitting.length === 0) return { ok: false, code: "caa_forbids" };
   const isMet = (limit: string) => {
     const [name = "", value = ""] = limit.split("=");
     return !/^validationmethods$/i.test(name) || value.split(",").some((method) => methods?.includes(method));
   };
   const usable = permitting.filter((record) => methods === undefined || record.limits.every(isMet));
-  if (usable.length === 0) return { ok: false, code: "method_not_listed" };
+  if (usable.length === 0) return { ok: false, code: "caa_method" };
   const limits = usable.map((record) => record.limits.join("; "));
   return { ok: true, limits: limits.includes("") ? [] : limits };
 }
@@ -232,35 +232,26 @@ async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise
 function explainCaa(
   { host, target, authorities: [authority], methods = [] }: HostCheckInput,
   { owner, queried, records }: Extract<CaaLookup, { outcome: "found" }>,
-  error: CaaErrorCode,
+  code: CaaErrorCode,
 ): Reason {
   const issuer = authority?.issuers[0];
   const allow = `CAA 0 issue "${issuer}"`;
   const forbidding = records.filter((record) => authority !== undefined && isForbidding(record, authority));
   const known = [...KNOWN_TAGS, ...(authority?.tags ?? [])].join(", ");
-  const byError: Record<CaaErrorCode, [code: ReasonCode, expected: string, change: string, suffix: string]> =
-    {
-      not_listed: [
-        "caa_forbids",
-        `${owner} ${allow}`,
-        `add the record ${allow}`,
-        "; keep the existing records",
-      ],
-      unknown_critical: [
-        "caa_unknown_critical",
-        `no critical CAA record except ${known}`,
-        // Other authorities may know the tag, and respect it with any flags.
-        `set the flags of ${forbidding.map(formatCaa).join(" and ")} to 0`,
-        "",
-      ],
-      method_not_listed: [
-        "caa_method",
-        `${owner} CAA 0 issue "${issuer}; validationmethods=${methods.join(",")}"`,
-        `permit ${methods.join(" or ")} in the record for ${issuer}`,
-        ", or let the server in front use a method that is permitted",
-      ],
-    };
-  const [code, expected, change, suffix] = byError[error];
+  const byCode: Record<CaaErrorCode, readonly [expected: string, change: string, suffix?: string]> = {
+    caa_forbids: [`${owner} ${allow}`, `add the record ${allow}`, "; keep the existing records"],
+    caa_unknown_critical: [
+      `no critical CAA record except ${known}`,
+      // Other authorities may know the tag, and respect it with any flags.
+      `set the flags of ${forbidding.map(formatCaa).join(" and ")} to 0`,
+    ],
+    caa_method: [
+      `${owner} CAA 0 issue "${issuer}; validationmethods=${methods.join(",")}"`,
+      `permit ${methods.join(" or ")} in the record for ${issuer}`,
+      ", or let the server in front use a method that is permitted",
+    ],
+  };
+  const [expected, change, suffix = ""] = byCode[code];
   const where = owner === queried ? owner : `${owner}, the target of the CNAME at ${queried}`;
   const instead =
     target === ""

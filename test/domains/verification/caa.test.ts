@@ -54,7 +54,7 @@ test.each<[string, readonly CaaRecord[]]>([
     set("0 issue letsencrypt.org", "0 issuewild amazon.com"),
   ],
 ])("a plain name is forbidden by %s", (_, records) => {
-  expect(evaluateCaa(records, amazon)).toEqual({ ok: false, code: "not_listed" });
+  expect(evaluateCaa(records, amazon)).toEqual({ ok: false, code: "caa_forbids" });
 });
 
 test("the limits of an authority are those of its own records (RFC 8657)", () => {
@@ -105,15 +105,15 @@ test.each([
   ["1 tbs x", OTHER, false],
 ] as const)("a record '%s' beside a permission of %o: %s", (record, authority, ok) => {
   const verdict = evaluateCaa(set(`0 issue ${authority.issuers[0]}`, record), authority);
-  expect(verdict).toEqual(ok ? { ok, limits: [] } : { ok, code: "unknown_critical" });
+  expect(verdict).toEqual(ok ? { ok, limits: [] } : { ok, code: "caa_unknown_critical" });
 });
 
 test.each([
-  ["dns-01", "method_not_listed"],
+  ["dns-01", "caa_method"],
   ["http-01", undefined],
   ["http-01,dns-01", undefined],
   ["dns-01,tls-alpn-01", undefined],
-  ["dns-01; accounturi=https://a.example/1", "method_not_listed"],
+  ["dns-01; accounturi=https://a.example/1", "caa_method"],
 ])("validationmethods=%s on one machine: %s", (methods, code) => {
   const limited = set(`0 issue letsencrypt.org; validationmethods=${methods}`);
   expect(evaluateCaa(limited, letsencrypt, { methods: MACHINE_METHODS })).toMatchObject(

@@ -1,6 +1,6 @@
 import { mapBounded } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
-import { addDomain, type DomainEvent, domainAt, type TrackedDomain, transitionDomain } from "./lifecycle.ts";
+import { type DomainEvent, domainAt, type TrackedDomain, transitionDomain } from "./lifecycle.ts";
 import {
   eventOf,
   type HostReport,
@@ -42,7 +42,7 @@ export async function observeHosts(
   { probe, ...options }: HostsVerificationOptions & { readonly probe: CertificateProbe },
 ): Promise<readonly HostObservation[]> {
   const reports = await verifyHosts(hosts, options);
-  return mapBounded(reports, options.concurrency ?? MAX_CONCURRENT_HOSTS, async (verification) => {
+  return mapBounded(reports, MAX_CONCURRENT_HOSTS, async (verification) => {
     // The certificate of another server says nothing about this host.
     return verification.dns === "ok"
       ? { verification, certificate: await probe(verification.host) }
@@ -89,21 +89,4 @@ function isResolved(
 ): boolean {
   if (attention === "certificate_forbidden") return state === "verified";
   return attention === "dns_broken" && dns === "ok";
-}
-
-export type WatchState = ReadonlyMap<string, TrackedDomain>;
-
-/** Starts a watch at the statuses of an earlier one. With `reverify`, hosts that need attention are verified anew. */
-export function startWatch(
-  hosts: readonly string[],
-  earlier: WatchState,
-  { at, reverify }: { readonly at: Instant; readonly reverify: boolean },
-): WatchState {
-  return new Map(
-    hosts.map((host) => {
-      const domain = earlier.get(host) ?? addDomain(host, at);
-      const result = reverify ? transitionDomain(domain, "reverify", at) : undefined;
-      return [host, result?.ok === true ? result.domain : domain];
-    }),
-  );
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { advanceWatch, formatChange, type WatchEnd, type WatchedHost } from "../../lib/cli/watch.ts";
-import { observeHosts, type WatchState } from "../../lib/domains/observation.ts";
+import type { TrackedDomain } from "../../lib/domains/lifecycle.ts";
+import { observeHosts } from "../../lib/domains/observation.ts";
 import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
@@ -52,7 +53,8 @@ interface Watched {
   /** The state, with the host, after every observation. */
   readonly states: readonly (readonly string[])[];
   readonly lines: readonly string[];
-  readonly last: WatchState;
+  /** By host. */
+  readonly last: ReadonlyMap<string, TrackedDomain>;
 }
 
 /** Watches hosts with the real resolver and probe, while the world changes at each observation; nothing sleeps. */
@@ -78,7 +80,7 @@ export async function watchThrough(
     lines.push(...step.changes.map((change) => formatChange(change, now)));
     if (end !== undefined) break;
   }
-  const last: WatchState = new Map(watched.map(({ host, domain }) => [host, domain]));
+  const last = new Map(watched.map(({ host, domain }) => [host, domain]));
   return { end, states, lines, last };
 }
 

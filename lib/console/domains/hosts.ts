@@ -1,13 +1,12 @@
 /** The hosts of the project, and how far each is on its way to live. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Clock, Instant } from "../../core/time.ts";
-import { addDomain, domainAt, type TrackedDomain } from "../../domains/lifecycle.ts";
+import { addDomain, domainAt, type TrackedDomain, transitionDomain } from "../../domains/lifecycle.ts";
 import {
   advanceDomain,
   type CertificateProbe,
   type HostObservation,
   observeHosts,
-  startWatch,
 } from "../../domains/observation.ts";
 import { type DnsRecord, recordOf } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
@@ -124,8 +123,9 @@ export function createProgress(
     /** Verifies a host now. With `reverify`, a host that needs attention starts anew. */
     async verify(host: HostToVerify, { reverify }: { readonly reverify: boolean }): Promise<void> {
       await running.get(host.host);
-      const started = startWatch([host.host], domains, { at: clock(), reverify });
-      for (const [name, domain] of started) domains.set(name, domain);
+      const earlier = reverify ? domains.get(host.host) : undefined;
+      const anew = earlier && transitionDomain(earlier, "reverify", clock());
+      if (anew?.ok) domains.set(host.host, anew.domain);
       await start(host);
     },
     /** Verifies a host again if it is on its way to live, and if the last time is long enough ago. Does not wait. */

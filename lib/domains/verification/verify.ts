@@ -196,19 +196,16 @@ export interface HostReport extends ConfiguredHost, Verification {
   readonly stack?: StackStatus;
 }
 
-/** The number of hosts whose DNS is queried at the same time, unless an option says otherwise. */
+/** The number of hosts whose DNS is queried at the same time. */
 export const MAX_CONCURRENT_HOSTS = 50;
 
 /** Options of `verifyHosts`. */
-export interface HostsVerificationOptions extends Omit<VerificationOptions, "zone" | "validationRecord"> {
-  /** The number of hosts that are verified at the same time. @default MAX_CONCURRENT_HOSTS */
-  readonly concurrency?: number;
-}
+export type HostsVerificationOptions = Omit<VerificationOptions, "zone" | "validationRecord">;
 
-/** Verifies many hosts with bounded concurrency, and reports on each in the given order. */
+/** Verifies many hosts, 50 at a time, and reports on each in the given order. */
 export async function verifyHosts(
   hosts: readonly HostToVerify[],
-  { concurrency = MAX_CONCURRENT_HOSTS, ...options }: HostsVerificationOptions,
+  options: HostsVerificationOptions,
 ): Promise<readonly HostReport[]> {
   const resolver = memoizeResolver(options.resolver);
   const report = async (each: HostToVerify): Promise<HostReport> => {
@@ -222,7 +219,7 @@ export async function verifyHosts(
     const advice = adviceFor(verification, options.deployment);
     return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
   };
-  return mapBounded(hosts, concurrency, report);
+  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);
 }
 
 /** Finds the record that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */

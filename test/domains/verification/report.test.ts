@@ -60,7 +60,7 @@ function createResolver(cnames: Readonly<Record<string, string>>): DnsResolver {
 }
 
 test("26 hosts take the time of the slowest, and many hosts are verified with a bound", async () => {
-  const run = async (count: number, concurrency?: number) => {
+  const run = async (count: number) => {
     let [running, most] = [0, 0];
     const busy = new Map<string, number>();
     const resolver: DnsResolver = async (name) => {
@@ -76,11 +76,11 @@ test("26 hosts take the time of the slowest, and many hosts are verified with a 
       host: `h${index}.example.com`,
       role: "alias" as const,
     }));
-    await verifyHosts(hosts, { resolver, target: TARGET, ...(concurrency && { concurrency }) });
+    await verifyHosts(hosts, { resolver, target: TARGET });
     return most;
   };
   expect(await run(26)).toBe(26);
-  expect(await run(60, 8)).toBeLessThanOrEqual(8);
+  expect(await run(150)).toBeLessThanOrEqual(50);
 });
 
 test("control characters in DNS records do not reach the terminal", async () => {
@@ -126,7 +126,7 @@ test("a report on a forbidden certificate has each step once, and the time of pr
 
 test("verifyHosts bounds its concurrency, reports in order and sends no query twice", async () => {
   const hosts = Array.from(
-    { length: 50 },
+    { length: 120 },
     (_, index): ConfiguredHost => ({
       host: `h${index}.example.com`,
       role: "alias",
@@ -144,12 +144,12 @@ test("verifyHosts bounds its concurrency, reports in order and sends no query tw
     checking.delete(name);
     return known(name, type);
   };
-  const reports = await verifyHosts(hosts, { resolver, target: TARGET, concurrency: 4 });
+  const reports = await verifyHosts(hosts, { resolver, target: TARGET });
   expect(reports.map(({ host }) => host)).toEqual(hosts.map(({ host }) => host));
   expect(reports.every(({ state, record }) => state === "verified" && record?.zone === "example.com")).toBe(
     true,
   );
-  expect(peak).toBe(4);
+  expect(peak).toBe(50);
   expect(new Set(queries).size).toBe(queries.length);
 });
 

@@ -15,36 +15,36 @@ export function describeProgress(
   { verification, certificate }: HostObservation,
 ): readonly ProgressStep[] {
   const [problem] = verification.reasons.filter(({ code }) => REASONS[code].aspect === "dns");
-  const record = verification.found ?? problem?.found ?? "not checked";
   const caaFailed = domain.state !== "pending_dns" && verification.certificate === "unknown";
-  const verified = caaFailed ? "the lookup of CAA records failed" : "";
-  const statuses = statusesOf(domain);
-  return [
-    { name: "record", status: statuses.record, detail: record },
-    { name: "verified", status: statuses.verified, detail: verified },
-    { name: "certificate", status: statuses.certificate, detail: describeCertificate(domain, certificate) },
-    { name: "live", status: domain.state === "live" ? "done" : "next", detail: "" },
-  ];
+  const details = [
+    ["record", verification.found ?? problem?.found ?? "not checked"],
+    ["verified", caaFailed ? "the lookup of CAA records failed" : ""],
+    ["certificate", describeCertificate(domain, certificate)],
+    ["live", ""],
+  ] as const;
+  const [done, then] = stepsDone(domain);
+  return details.map(([name, detail], index) => {
+    return { name, status: index < done ? "done" : index === done ? then : "next", detail };
+  });
 }
 
-type StepStatuses = Readonly<Record<"record" | "verified" | "certificate", ProgressStep["status"]>>;
-
-function statusesOf({ state, attention }: TrackedDomain): StepStatuses {
+/** How many steps are done, and the status of the one after them. */
+function stepsDone({
+  state,
+  attention,
+}: TrackedDomain): readonly [done: number, then: ProgressStep["status"]] {
   switch (state) {
     case "pending_dns":
-      return { record: "current", verified: "next", certificate: "next" };
+      return [0, "current"];
     case "verified":
     case "certificate_pending":
-      return { record: "done", verified: "done", certificate: "current" };
+      return [2, "current"];
     case "live":
-      return { record: "done", verified: "done", certificate: "done" };
+      return [4, "next"];
     case "needs_attention":
-      if (attention === "dns_broken" || attention === "validation_timed_out") {
-        return { record: "failed", verified: "next", certificate: "next" };
-      }
-      return { record: "done", verified: "done", certificate: "failed" };
+      return [attention === "dns_broken" || attention === "validation_timed_out" ? 0 : 2, "failed"];
     case "removed":
-      return { record: "next", verified: "next", certificate: "next" };
+      return [0, "next"];
   }
 }
 

@@ -6,7 +6,7 @@ import { addDomain, CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../domain
 import type { HostRole } from "../domains/mapping.ts";
 import { advanceDomain, type HostObservation, observeHosts } from "../domains/observation.ts";
 import { describeProgress, type ProgressStep } from "../domains/progress.ts";
-import { adviceFor, type Deployment } from "../domains/verification/advice.ts";
+import { type Deployment, stepsFor } from "../domains/verification/advice.ts";
 import { REASONS } from "../domains/verification/reasons.ts";
 import { withoutImplied } from "../domains/verification/report.ts";
 import type { VerificationTools } from "./commands/domains.ts";
@@ -119,7 +119,7 @@ function describeHost(
     role: report.role,
     domain,
     steps: describeProgress(domain, observation),
-    todo: domain.state === "live" ? fixes : [...fixes, ...adviceFor(domain, deployment)],
+    todo: stepsFor(domain, fixes, deployment),
     news: news.join("\n"),
   };
 }

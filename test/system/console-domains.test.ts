@@ -81,7 +81,7 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(reasons[1]).toContain('example.com CAA 0 issue "letsencrypt.org"');
     const todo = await page.locator("h3:text-is('What to do') + ol li").allInnerTexts();
     expect(todo[0]).toMatch(/^At the DNS/);
-    expect(todo).toHaveLength(4);
+    expect(todo).toHaveLength(3);
     expect(await page.innerText(".head .badge")).toBe("Waiting for DNS");
     expect(await page.innerText("#verification")).toContain("48 hours");
 

@@ -3,7 +3,7 @@ import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { CERTIFICATE_TIMEOUT_MS, type DomainState } from "../../domains/lifecycle.ts";
 import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
-import { adviceFor, PROPAGATION } from "../../domains/verification/advice.ts";
+import { PROPAGATION, stepsFor } from "../../domains/verification/advice.ts";
 import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
 import { withoutImplied } from "../../domains/verification/report.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
@@ -92,11 +92,11 @@ function reasonCard({ code, found, expected }: Reason): Html {
   </div>`;
 }
 
-/** What to do for a host, one step per entry: the fix of each reason, and the advice for its state. */
+/** What to do for a host, one step per entry. */
 export function nextSteps({ domain, verification: { state, reasons } }: ObservedHost): readonly string[] {
   const fixes = withoutImplied(reasons).map(({ fix }) => fix);
-  if (domain.state === "live") return fixes;
-  return [...fixes, ...adviceFor(state === "unknown" ? { state } : domain, DEPLOYMENT)];
+  const isUnknown = state === "unknown" && domain.state !== "live";
+  return stepsFor(isUnknown ? { state } : domain, fixes, DEPLOYMENT);
 }
 
 const STATES: Readonly<Record<DomainState, readonly [level: string, name: string]>> = {

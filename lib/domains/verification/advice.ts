@@ -6,7 +6,7 @@ export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 /** The deployment of a host: a stack, or one machine behind a server that requests its certificates. */
 export type Deployment = "stack" | "machine";
 
-export const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
+const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
   stack:
     "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
   machine:
@@ -47,6 +47,18 @@ export function adviceFor(
     case "unknown":
       return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
   }
+}
+
+/** The next steps for a domain: the fixes of what a verification has found, and what else its state advises. */
+export function stepsFor(
+  domain: Parameters<typeof adviceFor>[0],
+  fixes: readonly string[],
+  deployment: Deployment,
+): readonly string[] {
+  if (domain.state === "live") return fixes;
+  // A fix says which record to set, and how.
+  if (domain.state === "pending_dns" && fixes.length > 0) return [...fixes, PROPAGATION];
+  return [...fixes, ...adviceFor(domain, deployment)];
 }
 
 const CHECK_CERTIFICATE = [

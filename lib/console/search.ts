@@ -51,13 +51,11 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
 
   async function findDomain(view: View, text: string): Promise<string | undefined> {
     const name = parseHostname(text);
-    const isDomain = name.ok && (await listHosts()).includes(name.hostname);
-    return isDomain ? pathOf(view, "domains", name.hostname) : undefined;
-  }
-
-  async function listHosts(): Promise<readonly string[]> {
     const snapshot = await domains?.file.read();
-    return snapshot?.ok ? snapshot.hosts.map(({ host }) => host) : [];
+    if (!name.ok || !snapshot?.ok) return undefined;
+    const { hostname } = name;
+    const isDomain = snapshot.hosts.some(({ host }) => host === hostname);
+    return isDomain ? pathOf(view, "domains", hostname) : undefined;
   }
 
   async function explainMiss(view: View, text: string): Promise<Html> {
@@ -67,13 +65,11 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
     if (redactKeys(text) !== text) return html`${shown} is not one whole key.`;
     if (orderIdOf(text) !== undefined) return html`There is neither an order nor an account ${shown}.`;
-    const hosts = (await listHosts()).filter((host) => host.includes(text.toLowerCase())).slice(0, MAX_LIKE);
-    const domainLinks = linksTo(view, "domains", hosts, "Some domains contain it:");
     const start = text.toLowerCase();
     if (!isAccountId(start))
       return html`${shown} is neither the ID of an order, such as 1001, nor of an account, such as acme, nor a key, nor a
-        domain.${domainLinks} ${NOT_BY_NAME}`;
-    return html`There is no account ${shown}.${await linksToBeginning(view, start)}${domainLinks} ${NOT_BY_NAME}`;
+        domain. ${NOT_BY_NAME}`;
+    return html`There is no account ${shown}.${await linksToBeginning(view, start)} ${NOT_BY_NAME}`;
   }
 
   /** The first accounts whose ID begins with a string. Stores find nothing within an ID. */
@@ -82,12 +78,15 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     for await (const { id } of store.accounts.list(start, MAX_LIKE + 1))
       if (id.startsWith(start)) ids.push(id);
     if (ids.length === 0) return html` None begins with it; only the beginnings of account IDs are searched.`;
-    return html`${linksTo(view, "accounts", ids.slice(0, MAX_LIKE), "These begin with it:")}${ids.length > MAX_LIKE ? " and more" : ""}.
+    const links = ids
+      .slice(0, MAX_LIKE)
+      .map((id) => html` <a href="${pathOf(view, "accounts", id)}">${id}</a>`);
+    return html` These begin with it:${links}${ids.length > MAX_LIKE ? " and more" : ""}.
       Only the beginnings of account IDs are searched.`;
   }
 }
 
-/** The accounts, and the domains, that are named if there is none of this ID. */
+/** The accounts that are named if there is none of this ID. */
 const MAX_LIKE = 5;
 
 const NOTHING = html`<p>Type the ID of an order or an account, a key, or the name of a domain.</p>`;
@@ -100,8 +99,3 @@ function orderIdOf(text: string): bigint | undefined {
 
 /** No store has an index of the names: all accounts would be read. */
 const NOT_BY_NAME = "A key is found by itself or by its ID, not by its name.";
-
-function linksTo(view: View, section: string, names: readonly string[], text: string): Html | "" {
-  const links = names.map((name) => html` <a href="${pathOf(view, section, name)}">${name}</a>`);
-  return names.length === 0 ? "" : html` ${text}${links}`;
-}

@@ -61,9 +61,9 @@ export async function sendOrderPage(
   </dl>`;
   const isKnown = isOrderStatus(status);
   const isFinished = isKnown && eventsThatChange(order, now).length === 0;
-  const changes = history.map(({ event, at, by, requestId = "–" }) => ({
+  const changes = history.map(({ event, at, by = "–", requestId = "–" }) => ({
     id: `change-${event}`,
-    cells: [event, new Date(at).toISOString(), authorOf(view, by), html`<code>${requestId}</code>`],
+    cells: [event, new Date(at).toISOString(), html`<code>${by}</code>`, html`<code>${requestId}</code>`],
   }));
   const shipped = "Shipped: it can no longer be cancelled. Fulfil marks it as complete.";
   const lead = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";
@@ -94,14 +94,6 @@ const HISTORY_COLUMNS = [["Change"], ["Time", "number"], ["By"], ["Request"]] as
 /** The instant at which an order was placed; `undefined` if its history does not begin with that. */
 export function placedAt({ history: [first] }: OrderWithHistory): Instant | undefined {
   return first?.event === "place" ? first.at : undefined;
-}
-
-/** Who made a change. The identifier of a key leads to its account. */
-function authorOf(view: View, by = "–"): Html {
-  const [, account] = /^([a-z0-9-]+)\.\w{10}$/.exec(by) ?? [];
-  if (account === undefined) return html`<code>${by}</code>`;
-  const query = new URLSearchParams({ key: by });
-  return html`<a href="${pathOf(view, "accounts", account)}?${query}"><code>${by}</code></a>`;
 }
 
 const LEVELS: Readonly<Record<OrderStatus, string>> = { pending: "warn", shipped: "good", cancelled: "calm" };

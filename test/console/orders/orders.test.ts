@@ -89,15 +89,13 @@ test.each([
   },
 );
 
-test("the history of an order leads from a key to its account, and its table says when it was placed", async () => {
+test("the history of an order names the key of each change, and its table says when it was placed", async () => {
   const at = Date.now() - 150_000;
   await console.store.orders.place([{ record: { id: 5n }, status: "pending" }], at, {
     by: "acme.k123456789",
   });
   const page = await console.textOf("orders/5");
-  expect(page).toMatch(
-    /<a href="[^"]*\/accounts\/acme\?key=acme\.k123456789"><code>acme\.k123456789<\/code>/,
-  );
+  expect(page).toContain("<code>acme.k123456789</code>");
   expect(page).toContain("2 minutes ago</time>");
   expect(await console.textOf("orders")).toContain("2 minutes ago</time>");
 });

@@ -35,9 +35,9 @@ export function invalidForm(form: string, values: FormResult["values"], error: u
 }
 
 /** A form that makes a change. It carries the token of the session, and the list that its page shows or leads back to. */
-export function changeForm(view: View, action: string, body: Html, layout: "form row" | "" = ""): Html {
+export function changeForm(view: View, action: string, body: Html): Html {
   const [name, query] = view.list === undefined ? ["from", view.from] : ["list", view.list];
-  return html`<form class="${layout}" method="post" action="${action}">
+  return html`<form method="post" action="${action}">
     <input type="hidden" name="token" value="${view.formToken}">
     <input type="hidden" name="${name}" value="${query}">
     ${body}

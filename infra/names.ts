@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 
-/** The type token of a component, as Pulumi shows it. */
 export function typeToken(component: string): string {
   return `store-orders:infra:${component}`;
 }

@@ -11,7 +11,6 @@ import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { PLANS } from "../../lib/plans/plan-limits.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
-/** The namespace of the configuration keys. */
 export const NAMESPACE = "store-orders";
 
 /** The retention periods that CloudWatch Logs accepts, in days. */
@@ -30,10 +29,8 @@ const wholeNumber = (from: number, to: number) => {
 const oneOf = <const T extends readonly string[]>(names: T) =>
   z.enum(names, { error: `Write one of: ${names.join(", ")}.` });
 
-/** A string that matches a pattern. */
 const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
 
-/** An object with these keys. */
 const mapping = <T extends z.ZodRawShape>(shape: T) => {
   const keys = Object.keys(shape).map((key) => `'${key}'`);
   return z.strictObject(shape, { error: `Write a mapping with ${keys.join(" and ")}.` });
@@ -45,7 +42,6 @@ const host = z.string().transform((text) => {
   return parsed.ok ? parsed.hostname : text;
 });
 
-/** A setting for individual hosts. */
 const byHost = <T extends z.ZodType>(value: T, example: string) =>
   z.record(host, value, {
     error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,

@@ -34,7 +34,6 @@ interface StackConfig {
   readonly secretKeys: readonly string[];
 }
 
-/** Valid settings, or every issue. */
 type SettingsResult =
   | { readonly ok: true; readonly settings: ParsedSettings }
   | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
@@ -117,7 +116,6 @@ type RawSettings = Readonly<Record<string, unknown>>;
 const CANARY =
   "Remove this key, and 'store-orders release' from your pipeline: an update now serves at once. See infra/recovery.md#roll-back.";
 
-/** Validates settings. Reports every problem at once. */
 function parseSettingValues(raw: RawSettings): SettingsResult {
   const { domains: mapping, canary, ...others } = raw;
   const parsed = otherSettings.safeParse(others);

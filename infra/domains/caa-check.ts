@@ -12,7 +12,6 @@ interface HostWithCertificate {
   readonly hasCertificate: boolean;
 }
 
-/** The effect of CAA records on an update. */
 interface CaaResult {
   /** Every host that cannot get a certificate, with the offending record and the fix. */
   readonly problems: readonly string[];

@@ -58,7 +58,6 @@ export const cloudflare: DnsProvider = {
   },
 };
 
-/** A zone as Cloudflare returns it. */
 export interface CloudflareZone extends Pick<Zone, "id" | "name" | "nameServers" | "status"> {
   readonly type: string;
   readonly paused: boolean;

@@ -21,7 +21,6 @@ export interface DnsProvider {
   /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */
   describeConflict(record: ZoneRecord, zone: string, ownComment: string): string;
   zonesNamed(name: string, options: pulumi.InvokeOptions): Promise<readonly Zone[]>;
-  /** The records at these names of a zone. */
   findRecords(
     zoneId: string,
     names: readonly string[],
@@ -35,7 +34,6 @@ export interface DnsProvider {
   ): pulumi.CustomResource;
 }
 
-/** A zone at a DNS provider. */
 export interface Zone {
   readonly id: string;
   /** In normal form: lower case, punycode. */

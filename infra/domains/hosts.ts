@@ -35,7 +35,6 @@ export interface DomainOutput
   readonly validationRecord?: pulumi.Output<RecordOutput | undefined>;
 }
 
-/** A host as it was planned, and the domain that was created for it. */
 interface CreatedHost {
   readonly plan: HostPlan;
   readonly domain: CustomDomain;
@@ -92,7 +91,6 @@ function urlOf(host: string, basePath: string): string {
   return `https://${host}${basePath}${API_VERSION_PATH}`;
 }
 
-/** Describes a host for the stack's outputs. */
 export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const { host, role, dns } = plan;
   const knownZones = plan.zone === undefined ? [] : [plan.zone];

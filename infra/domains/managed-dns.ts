@@ -15,7 +15,6 @@ import {
 /** The DNS providers at which stacks create their records, by the value of the setting `dns`. */
 export const DNS_PROVIDERS = { cloudflare, route53 } as const satisfies Readonly<Record<string, DnsProvider>>;
 
-/** The zone of a host. */
 export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
   /** True if the host has a routing record that this stack created. */
   readonly hasOwnRecord: boolean;

@@ -7,7 +7,6 @@ import { allow, EVENTS_PERMISSIONS, STREAM_CALLS } from "../functions/permission
 import { typeToken } from "../names.ts";
 import type { Tables } from "../tables.ts";
 
-/** Arguments of {@link ChangeEvents}. */
 interface ChangeEventsArgs {
   /** `default`, or the ARN of an event bus. */
   readonly bus: string;

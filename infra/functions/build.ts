@@ -12,7 +12,6 @@ const MODULES = {
   "v2-preview": "lib/http/v2-preview",
 };
 
-/** The module of the function that sends changes. */
 const EVENTS = { events: "infra/functions/events" };
 
 /** What an archive of functions contains. */

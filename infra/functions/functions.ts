@@ -8,7 +8,6 @@ import type { Tables } from "../tables.ts";
 import { OrdersFunction } from "./function.ts";
 import { type FunctionRole, PERMISSIONS, tableStatements } from "./permissions.ts";
 
-/** The common arguments of both functions. */
 interface FunctionsArgs {
   readonly settings: Settings;
   /** The servers in the OpenAPI document. The address that serves the document is always the first. */
@@ -19,7 +18,6 @@ interface FunctionsArgs {
   readonly tables: Tables;
 }
 
-/** Creates the two functions of the service. */
 export function createFunctions(
   name: string,
   { settings, servers, code, environment: store, tables: { orders, accounts } }: FunctionsArgs,

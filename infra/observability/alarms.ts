@@ -25,7 +25,6 @@ export interface MonitoredResources {
   readonly namespace: string;
 }
 
-/** A metric by its name and dimensions. */
 export interface MetricReference {
   readonly namespace: string;
   readonly metricName: string;

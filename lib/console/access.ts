@@ -9,7 +9,6 @@ import { redactKeys } from "../accounts/api-key.ts";
 import { PAGE_HEADERS } from "../http/page-headers.ts";
 import { type ConsoleVariables, plainPage, type View } from "./page.ts";
 
-/** Adds the security headers to every response. */
 export const securityHeaders: MiddlewareHandler = async (c, next) => {
   for (const [name, value] of Object.entries(PAGE_HEADERS)) c.header(name, value);
   c.header("cache-control", "no-store");

@@ -344,7 +344,6 @@ function readInt64(source: string): number | bigint {
   return Number.isSafeInteger(Number(source)) ? Number(source) : BigInt(source);
 }
 
-/** The longest time for a body to arrive. */
 const MAX_BODY_MS = 30_000;
 
 const EMPTY = new Uint8Array();

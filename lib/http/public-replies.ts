@@ -162,7 +162,6 @@ async function readDocument(
 /** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */
 const READINESS_TTL_MS = 1_000;
 
-/** The longest time for the store to respond to the readiness check. */
 const READINESS_TIMEOUT_MS = 1_000;
 
 const HEALTHY: RequestResult = { reply: { status: 200, body: '{"status":"ok"}' } };

@@ -30,7 +30,6 @@ import {
   type View,
 } from "../page.ts";
 
-/** Sends the page of one account, after a change with its result. */
 export async function sendAccountPage(
   c: ConsoleRequest,
   { store, clock, plans, isMetered }: ConsoleDependencies,

@@ -35,7 +35,6 @@ const FILTERS = {
 type Filter = keyof typeof FILTERS;
 const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
 
-/** One page of the list. */
 export interface AccountList {
   readonly show: Filter;
   /**
@@ -63,7 +62,6 @@ export function formatList({ show, starts }: AccountList): string {
   return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
 }
 
-/** The most accounts on one page. */
 const PAGE_SIZE = 50;
 
 /** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
@@ -150,7 +148,6 @@ const COLUMNS = [
   ["State"],
 ] as const;
 
-/** The button that opens the form for a new account. */
 function createDialog(view: View, plans: PlanTable | undefined, result: FormResult | undefined): Html {
   const field = { name: "accountId", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
   return formDialog(view, pathOf(view, "accounts"), {
@@ -160,7 +157,6 @@ function createDialog(view: View, plans: PlanTable | undefined, result: FormResu
   });
 }
 
-/** The reason why a page of the list has no accounts. */
 function explainEmpty({ show, starts }: AccountList, next: string | undefined): string {
   if (next !== undefined)
     return "No such accounts among those that were read for this page. The next page may have some.";

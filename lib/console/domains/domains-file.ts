@@ -14,7 +14,6 @@ import type { HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import type { DomainsOptions } from "./hosts.ts";
 
-/** The hosts of the project at one time. */
 export interface KnownHosts {
   readonly ok: true;
   /** The version of the file. */
@@ -32,7 +31,6 @@ export interface HostsProblem extends Issue {
   readonly column?: number;
 }
 
-/** The name of the primary, if there is one. */
 export function primaryOf({ hosts }: KnownHosts): string | undefined {
   return hosts.find(({ role }) => role === "primary")?.host;
 }
@@ -70,7 +68,6 @@ const NOT_EDITABLE = fail(
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.",
 );
 
-/** A domains file. */
 export interface DomainsFile {
   /** The file's name for people. */
   readonly name: string;
@@ -252,7 +249,6 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The content of a file at one time. */
 export interface FileContent {
   /** The file itself, behind symbolic links. */
   readonly realPath: string;

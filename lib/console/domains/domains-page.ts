@@ -16,7 +16,6 @@ import { type HostsProblem, type KnownHosts, primaryOf } from "./domains-file.ts
 import type { DomainsContext } from "./hosts.ts";
 import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
-/** Sends the list of domains. */
 export async function sendDomainsPage(
   c: ConsoleRequest,
   context: DomainsContext,
@@ -43,7 +42,6 @@ export function explainRemoval(host: string): string {
   return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
 
-/** The form that adds a host. */
 function addPanel(view: View, snapshot: KnownHosts, result?: FormResult): Html {
   const isFirst = primaryOf(snapshot) === undefined;
   const hint = html`<p class="quiet">The first domain becomes the primary. Until then only the platform's own host is served.</p>`;
@@ -61,12 +59,10 @@ const ROLES = [
   ["redirect", "Redirects to the primary (301)"],
 ] as const;
 
-/** The role of a host in words. */
 export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): string {
   return { primary: "Primary", alias: "Alias", redirect: `Redirect to ${primaryOf(snapshot)} (301)` }[role];
 }
 
-/** The hosts with their state. */
 function hostTable(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
   const rows = snapshot.hosts.map((each) => {
     const { host } = each;

@@ -36,7 +36,6 @@ export async function sendHostPage(
   return sendPage(c, { ...page, lead, actions, body, notice: result?.notice ?? addedNotice(c, host) });
 }
 
-/** The notice after the addition of a host. */
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
   if (c.req.query("added") === undefined) return undefined;
   const next = target === undefined ? "" : " Set its record at the DNS provider, then choose Verify.";

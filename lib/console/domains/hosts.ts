@@ -38,7 +38,6 @@ export interface DomainsOptions {
 /** A domains file is served on one machine. */
 export const DEPLOYMENT: Deployment = "machine";
 
-/** The dependencies of the pages about domains. */
 export interface DomainsContext {
   readonly file: DomainsFile;
   readonly progress: ReturnType<typeof createProgress>;

@@ -35,7 +35,6 @@ export interface OrderTable {
   readonly id?: bigint | undefined;
 }
 
-/** The first page of all orders. */
 export const FIRST_TABLE: OrderTable = { sort: "highest", side: "after" };
 
 /** Reads a query string that `formatTable` wrote. Throws `InvalidInputError` if it is something else. */
@@ -63,7 +62,6 @@ export function formatTable({ status, sort, side, id }: OrderTable): string {
   return `${params}`;
 }
 
-/** The orders of one page of the table. */
 const PAGE_SIZE = 50;
 
 /** The most calls of the store for one page: where it has no index of a status, each reads many orders to find few. */
@@ -109,7 +107,6 @@ async function readTable(store: OrderStore, table: OrderTable): Promise<TablePag
     : { rows, previous: at("before", end), next: isEdge ? undefined : at("after", last) };
 }
 
-/** The most instants that are kept. */
 const MAX_PLACINGS = 1_000;
 
 /** Reads when orders were placed. Only the history has it, which is read once: it never changes. */
@@ -126,7 +123,6 @@ export function createPlacings(store: OrderStore) {
   };
 }
 
-/** The dependencies of the table. */
 export interface OrdersContext extends ConsoleDependencies {
   readonly counter: OrderCounter;
   readonly placings: ReturnType<typeof createPlacings>;
@@ -202,7 +198,6 @@ const COLUMNS = [
   ["Actions"],
 ] as const;
 
-/** The reason why a page of the table has no orders. */
 function explainEmpty({ status, id }: OrderTable, hasMore: boolean): string | Html {
   if (hasMore) return "No such orders among those that were read for this page. The next page may have some.";
   if (status !== undefined || id !== undefined)

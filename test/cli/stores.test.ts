@@ -15,10 +15,10 @@ import {
 } from "../../lib/cli/stores.ts";
 import { tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { baseEnvironment, createCommandLine, waitForExit } from "../support/command-line.ts";
+import { baseEnvironment, createCommandLineHere, waitForExit } from "../support/command-line.ts";
 import { notRoot, skipsBecause } from "../support/skip-reason.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
 const pathOf = (name: string) => join(cli.directory, name);
@@ -172,9 +172,7 @@ test("every command exits with 3 if the store cannot be reached", async () => {
   await Promise.all(
     cases.map(async ([database, message], index) => {
       const command = commands[index] ?? "";
-      const child = cli.spawn([...command.split(" "), "--database", database]);
-      child.stdin.end();
-      const { status, stdout, stderr } = await waitForExit(child);
+      const { status, stdout, stderr } = await cli.run([...command.split(" "), "--database", database]);
       expect({ database, status, stdout }).toEqual({ database, status: 3, stdout: "" });
       expect(stderr).toMatch(message);
       expect(stderr).not.toMatch(/^\s+at /m);

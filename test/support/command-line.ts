@@ -2,8 +2,9 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { startCommandRunner } from "./command-runner.ts";
+import { type ProcessIo, runProgram } from "../../lib/cli/program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "lib/cli/bin.ts");
@@ -22,36 +23,39 @@ export interface Options {
   readonly input?: string | Uint8Array;
 }
 
-/** A server that `store-orders serve` runs. */
-export interface ServeProcess {
+/** What runs `store-orders serve`. */
+export interface Server {
   /** Without a path. */
   readonly url: string;
   /** What it has printed at its start. */
   readonly message: string;
-  readonly child: ChildProcessWithoutNullStreams;
   /** Sends a signal, and resolves with what it has written once it has ended. */
   stop(signal?: NodeJS.Signals): Promise<CommandResult>;
 }
 
+/** A server in its own process. */
+export interface ServeProcess extends Server {
+  readonly child: ChildProcessWithoutNullStreams;
+}
+
 /** Runs the real command line in a temporary directory; `dispose` removes all of it. */
-export interface CommandLine {
+export interface CommandLine<S extends Server = ServeProcess, O extends Options = Options> {
   readonly directory: string;
-  run(args: readonly string[], options?: Options): Promise<CommandResult>;
+  run(args: readonly string[], options?: O): Promise<CommandResult>;
   /** Runs a command with `--json` and returns its result; throws if it fails. */
   json<T>(...args: readonly string[]): Promise<T>;
+  /** Starts a command in its own process. */
   spawn(args: readonly string[], options?: Options): ChildProcessWithoutNullStreams;
   /** Starts `serve` on any port, and waits until it has printed `pattern`, by default its database. */
-  serve(args: readonly string[], options?: Options & { readonly pattern?: RegExp }): Promise<ServeProcess>;
+  serve(args: readonly string[], options?: O & { readonly pattern?: RegExp }): Promise<S>;
   [Symbol.dispose](): void;
 }
 
-/**
- * Creates a command line. Each command has its own process, unless `shareProcess` is set: then `run` and `json` use
- * one process for all commands, which saves the starts. Commands that use AWS clients or crash need their own.
- */
-export function createCommandLine({ shareProcess = false } = {}): CommandLine {
+const DATABASE_LINE = /^database.*\n/m;
+
+/** Creates a command line whose commands have a process each. */
+export function createCommandLine(): CommandLine {
   const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
-  const runner = shareProcess ? startCommandRunner(directory, baseEnvironment()) : undefined;
   const children: ChildProcessWithoutNullStreams[] = [];
   const start: CommandLine["spawn"] = (args, { env = {} } = {}) => {
     const child = spawn(process.execPath, [bin, ...args], {
@@ -63,7 +67,6 @@ export function createCommandLine({ shareProcess = false } = {}): CommandLine {
   };
 
   async function run(args: readonly string[], options: Options = {}): Promise<CommandResult> {
-    if (runner !== undefined) return runner.run(args, options);
     const child = start(args, options);
     child.stdin.on("error", () => {});
     child.stdin.end(options.input);
@@ -74,28 +77,105 @@ export function createCommandLine({ shareProcess = false } = {}): CommandLine {
     directory,
     run,
     spawn: start,
-    async serve(args, { pattern = /^database.*\n/m, ...options } = {}) {
+    async serve(args, { pattern = DATABASE_LINE, ...options } = {}) {
       const child = start(["serve", "--port", "0", ...args], options);
       const exit = waitForExit(child);
       const message = await waitForOutput(child, pattern);
-      const [, url = ""] = /(http:\S+)\/v1/.exec(message) ?? [];
       const stop: ServeProcess["stop"] = (signal = "SIGTERM") => {
         child.kill(signal);
         return exit;
       };
-      return { url, message, child, stop };
+      return { url: urlIn(message), message, child, stop };
     },
-    async json(...args) {
-      const { status, stdout, stderr } = await run([...args, "--json"]);
-      if (status !== 0) throw new Error(`${args.join(" ")} exited with ${status}: ${stderr}`);
-      return JSON.parse(stdout);
-    },
+    json: (...args) => resultOf(run, args),
     [Symbol.dispose]() {
-      runner?.stop();
       for (const child of children) child.kill("SIGKILL");
       rmSync(directory, { recursive: true });
     },
   };
+}
+
+export interface OptionsHere extends Options {
+  /** Waits for what does not exist yet. @default it never will */
+  readonly wait?: ProcessIo["wait"];
+}
+
+/**
+ * Creates a command line whose commands run in this process, which saves their starts. Commands that use AWS clients,
+ * crash, or are about signals need a process each. Those of two directories must not run at the same time.
+ */
+export function createCommandLineHere(): CommandLine<Server, OptionsHere> {
+  const { directory, spawn, [Symbol.dispose]: dispose } = createCommandLine();
+  const stops: ((signal: string) => void)[] = [];
+
+  function start(args: readonly string[], options: OptionsHere = {}, onOutput = (_stdout: string) => {}) {
+    const { env = {}, input = "", wait = async () => {} } = options;
+    const output = { stdout: "", stderr: "" };
+    const collect = (name: keyof typeof output) =>
+      new Writable({
+        decodeStrings: false,
+        write(chunk, _encoding, done) {
+          output[name] += chunk;
+          if (name === "stdout") onOutput(output.stdout);
+          done();
+        },
+      });
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<string>();
+    stops.push(stop);
+    process.chdir(directory);
+    const exit = runProgram({
+      argv: args,
+      env: { ...baseEnvironment(), ...env },
+      stdin: Readable.from(input.length === 0 ? [] : [Buffer.from(input)]),
+      stdout: collect("stdout"),
+      stderr: collect("stderr"),
+      waitForStop: () => stopped,
+      wait,
+    }).then((status) => ({ status, ...output }));
+    return { exit, stop };
+  }
+
+  const run = (args: readonly string[], options?: OptionsHere) => start(args, options).exit;
+
+  return {
+    directory,
+    run,
+    spawn,
+    async serve(args, { pattern = DATABASE_LINE, ...options } = {}) {
+      const { promise: started, resolve } = Promise.withResolvers<string>();
+      const { exit, stop } = start(["serve", "--port", "0", ...args], options, (stdout) => {
+        if (pattern.test(stdout)) resolve(stdout);
+      });
+      const ended = exit.then(({ status, stderr }) => {
+        throw new Error(`serve exited with ${status} before its output matched ${pattern}: ${stderr}`);
+      });
+      const message = await Promise.race([started, ended]);
+      return {
+        ...{ url: urlIn(message), message },
+        stop(signal = "SIGTERM") {
+          stop(signal);
+          return exit;
+        },
+      };
+    },
+    json: (...args) => resultOf(run, args),
+    [Symbol.dispose]() {
+      for (const stop of stops) stop("the end of the tests");
+      process.chdir(root);
+      dispose();
+    },
+  };
+}
+
+/** The address in the message of a server, without a path. */
+function urlIn(message: string): string {
+  return /(http:\S+)\/v1/.exec(message)?.[1] ?? "";
+}
+
+async function resultOf(run: CommandLine["run"], args: readonly string[]) {
+  const { status, stdout, stderr } = await run([...args, "--json"]);
+  if (status !== 0) throw new Error(`${args.join(" ")} exited with ${status}: ${stderr}`);
+  return JSON.parse(stdout);
 }
 
 /** The environment that any process needs, and a compile cache that makes starts faster. */

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestAuthority } from "../support/certificates.ts";
-import { createCommandLine } from "../support/command-line.ts";
+import { createCommandLine, createCommandLineHere } from "../support/command-line.ts";
 import {
   freeTcpPort,
   type PostgresServer,
@@ -37,7 +37,8 @@ const skipped =
   skipsBecause("the switch-over of a shop", noNginx || undefined);
 
 describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop", () => {
-  const cli = createCommandLine({ shareProcess: true });
+  const cli = createCommandLineHere();
+  const servers = createCommandLine();
   const authority = createTestAuthority();
   let postgres: PostgresServer;
   let shop: Awaited<ReturnType<typeof startShop>>;
@@ -56,14 +57,17 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
     for (const stop of running) await stop();
     await shop?.stop();
     await postgres?.remove();
-    cli[Symbol.dispose]();
+    for (const each of [cli, servers]) each[Symbol.dispose]();
   });
 
   test("move without one failed call: reported first, then enforced, then with keys of ours", {
     timeout: 300_000,
   }, async () => {
     const options = {
-      env: { STORE_ORDERS_POSTGRES: postgres.url("shop"), STORE_ORDERS_PLANS: "plans.yaml" },
+      env: {
+        STORE_ORDERS_POSTGRES: postgres.url("shop"),
+        STORE_ORDERS_PLANS: join(cli.directory, "plans.yaml"),
+      },
     };
     const run = async (...args: string[]) => {
       const result = await cli.run([...args, "--json"], options);
@@ -89,7 +93,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
 
     // A week that only reports, in small.
     const serve = ["--key-header", "X-API-Key", "--trust-proxy"];
-    const reporting = await cli.serve([...serve, "--report-only", "--port", "0"], options);
+    const reporting = await servers.serve([...serve, "--report-only", "--port", "0"], options);
     let log = "";
     reporting.child.stderr.on("data", (data) => {
       log += data;
@@ -107,7 +111,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
     expect(new Set(reported)).toEqual(new Set(["c0"]));
     await run("accounts", "set-plan", "c0", "--plan", "large");
 
-    const enforcing = await cli.serve([...serve, "--port", "0"], options);
+    const enforcing = await servers.serve([...serve, "--port", "0"], options);
     await nginx.switchTo(Number(new URL(enforcing.url).port));
     await traffic.settled("enforced");
     expect((await reporting.stop()).status).toBe(0);

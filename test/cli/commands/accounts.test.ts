@@ -6,9 +6,9 @@ import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 const database = join(cli.directory, ".data/store-orders.db");
 
@@ -154,7 +154,7 @@ test("accounts and keys are listed and revoked although a key has an expiry that
   expect(await cli.json("keys", "revoke", keyId, ...database)).toMatchObject({ state: "revoked" });
 });
 
-const other = createCommandLine({ shareProcess: true });
+const other = createCommandLineHere();
 afterAll(() => other[Symbol.dispose]());
 
 type ShownWindow = Readonly<Record<"limit" | "used" | "remaining", number>> & { readonly resets: string };

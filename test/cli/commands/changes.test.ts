@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 test("changes of orders wait from 'database outbox on', are listed, and are delivered again if they were set aside", async () => {

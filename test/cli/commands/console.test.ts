@@ -9,10 +9,10 @@ import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/c
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLineHere, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 test.skipIf(skipsBecause("the end of the console", noPosix))(

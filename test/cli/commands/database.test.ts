@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 const pathOf = (name: string) => join(cli.directory, name);
 

@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { DOMAINS_FILE, TARGET } from "./domains-fixture.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLine, createCommandLineHere } from "../../support/command-line.ts";
 import { freeTcpPort } from "../../support/postgres/server.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 /** Node reads the variables of a proxy when a process starts. */
 const ownProcess = createCommandLine();
 afterAll(() => {

@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 let databases = 0;

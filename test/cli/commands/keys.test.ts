@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine, waitForExit } from "../../support/command-line.ts";
+import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
 
-const cli = createCommandLine();
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 /** Runs a command whose reader has gone before it writes. */
@@ -30,42 +30,39 @@ test("a new key that nobody can have seen is an error, which names the key to re
   expect((await cli.run(["keys", "revoke", successor])).status).toBe(0);
 });
 
-const shared = createCommandLine({ shareProcess: true });
-afterAll(() => shared[Symbol.dispose]());
-
 const live = { env: { STORE_ORDERS_ENVIRONMENT: "live" } };
 
 test("a command that would issue a key for the other environment than the store's exits with 2 and changes nothing", async () => {
   const database = ["--database", "test.db"];
-  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
-  const { keyId } = await shared.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...database);
-  const before = await shared.json("keys", "list", ...database);
+  await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  const { keyId } = await cli.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...database);
+  const before = await cli.json("keys", "list", ...database);
   for (const command of [
     ["keys", "issue", "--account", "acme"],
     ["keys", "rotate", keyId],
   ]) {
-    expect(await shared.run([...command, ...database], live)).toEqual({
+    expect(await cli.run([...command, ...database], live)).toEqual({
       status: 2,
       stdout: "",
       stderr:
         "error: STORE_ORDERS_ENVIRONMENT: The keys of this store are for 'test', so none can be issued for 'live'. Set STORE_ORDERS_ENVIRONMENT=test.\n",
     });
   }
-  expect(await shared.json("keys", "list", ...database)).toEqual(before);
+  expect(await cli.json("keys", "list", ...database)).toEqual(before);
   const others = ["accounts list", "keys list", `keys revoke ${keyId}`, "accounts set-plan acme --plan pro"];
   for (const command of others)
-    expect((await shared.run([...command.split(" "), ...database], live)).status).toBe(0);
+    expect((await cli.run([...command.split(" "), ...database], live)).status).toBe(0);
 });
 
 test("the environment is recorded when a database is created, whichever command creates it", async () => {
   const database = ["--database", "live.db"];
-  await shared.run(["orders", "import", "-", ...database], { ...live, input: '{"id":1}\n' });
-  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  await cli.run(["orders", "import", "-", ...database], { ...live, input: '{"id":1}\n' });
+  await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);
   const issue = ["keys", "issue", "--account", "acme", ...database];
-  const refused = await shared.run(issue);
+  const refused = await cli.run(issue);
   expect(refused).toMatchObject({ status: 2, stdout: "" });
   expect(refused.stderr).toContain("Set STORE_ORDERS_ENVIRONMENT=live.");
-  expect((await shared.run(issue, live)).stdout).toMatch(/so_live_acme_/);
+  expect((await cli.run(issue, live)).stdout).toMatch(/so_live_acme_/);
 });
 
 describe("a key on standard input", () => {
@@ -74,8 +71,8 @@ describe("a key on standard input", () => {
   let key = "";
   let keyId = "";
   beforeAll(async () => {
-    await shared.run(["accounts", "create", "leaky", "--plan", "pro", ...store]);
-    ({ key, keyId } = await shared.json<{ key: string; keyId: string }>(
+    await cli.run(["accounts", "create", "leaky", "--plan", "pro", ...store]);
+    ({ key, keyId } = await cli.json<{ key: string; keyId: string }>(
       "keys",
       "issue",
       "--account",
@@ -89,7 +86,7 @@ describe("a key on standard input", () => {
     ["in a header", (text) => `Authorization: Bearer ${text}\r\n`],
     ["twice, in JSON", (text) => JSON.stringify({ key: text, again: text })],
   ])("is named with its account, %s", async (_where, write) => {
-    const { status, stdout, stderr } = await shared.run(["keys", "find", "-", "--json", ...store], {
+    const { status, stdout, stderr } = await cli.run(["keys", "find", "-", "--json", ...store], {
       input: write(key),
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
@@ -99,11 +96,11 @@ describe("a key on standard input", () => {
 
   test("that no account has is not found", async () => {
     for (const input of [unknown, unknown.replace("demo", "leaky")]) {
-      const { status, stdout, stderr } = await shared.run(["keys", "find", "-", ...store], { input });
+      const { status, stdout, stderr } = await cli.run(["keys", "find", "-", ...store], { input });
       expect(stdout + stderr).not.toContain(input);
       expect(status).toBeGreaterThan(0);
     }
-    expect(await shared.run(["keys", "find", "-", ...store], { input: unknown })).toMatchObject({
+    expect(await cli.run(["keys", "find", "-", ...store], { input: unknown })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining("There is no key with this identifier."),
     });
@@ -119,7 +116,7 @@ describe("a key on standard input", () => {
       ["find", "-"],
       ["revoke", "--key", "-"],
     ]) {
-      const { status, stdout, stderr } = await shared.run(["keys", ...args, ...store], { input: write(key) });
+      const { status, stdout, stderr } = await cli.run(["keys", ...args, ...store], { input: write(key) });
       expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
       expect(stderr).toContain("Pass exactly one whole API key");
       expect(stderr).not.toContain(key.slice(0, -4));
@@ -133,39 +130,39 @@ describe("a key on standard input", () => {
       ["revoke"],
       ["revoke", keyId, "--key", "-"],
     ]) {
-      const { status, stdout, stderr } = await shared.run(["keys", ...args, ...store], { input: key });
+      const { status, stdout, stderr } = await cli.run(["keys", ...args, ...store], { input: key });
       expect({ args, status, stdout }).toEqual({ args, status: 2, stdout: "" });
       expect(stderr).not.toContain(key.slice(-20));
     }
   });
 
   test("is revoked, and its last use is shown", async () => {
-    const { accounts, close } = createSqliteStore({ path: join(shared.directory, "leaked.db") });
+    const { accounts, close } = createSqliteStore({ path: join(cli.directory, "leaked.db") });
     await accounts.admit(parseKey(key) ?? expect.fail(), Date.now());
     await close();
-    const revoked = await shared.run(["keys", "revoke", "--key", "-", "--json", ...store], {
+    const revoked = await cli.run(["keys", "revoke", "--key", "-", "--json", ...store], {
       input: `${key}\n`,
     });
     expect(JSON.parse(revoked.stdout)).toMatchObject({
       ...{ keyId, state: "revoked" },
       lastUsed: expect.stringMatching(/:00\.000Z$/),
     });
-    const found = await shared.run(["keys", "find", "-", "--json", ...store], { input: key });
+    const found = await cli.run(["keys", "find", "-", "--json", ...store], { input: key });
     expect(JSON.parse(found.stdout)).toMatchObject({ state: "revoked", revoked: expect.any(String) });
   });
 });
 
 test("keys list --state lists only the keys in that state", async () => {
   const store = ["--database", "states.db"];
-  await shared.run(["accounts", "create", "acme", "--plan", "pro", ...store]);
+  await cli.run(["accounts", "create", "acme", "--plan", "pro", ...store]);
   const issue = async (...args: string[]) =>
-    (await shared.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...args, ...store)).keyId;
+    (await cli.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...args, ...store)).keyId;
   const soon = await issue("--expires", new Date(Date.now() + 86_400_000).toISOString());
   const later = await issue("--expires", new Date(Date.now() + 86_400_000 * 31).toISOString());
   const [forever, revoked] = [await issue(), await issue()];
-  await shared.run(["keys", "revoke", revoked, ...store]);
+  await cli.run(["keys", "revoke", revoked, ...store]);
   const list = async (state: string) =>
-    (await shared.json<{ keyId: string }[]>("keys", "list", "--state", state, ...store)).map(
+    (await cli.json<{ keyId: string }[]>("keys", "list", "--state", state, ...store)).map(
       ({ keyId }) => keyId,
     );
   expect(await list("active")).toEqual([soon, later, forever]);
@@ -176,12 +173,12 @@ test("keys list --state lists only the keys in that state", async () => {
 
 test("a key has the name that it was issued with, also its successor, and one that is no name is rejected", async () => {
   const database = ["--database", "named.db"];
-  await shared.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);
   const issue = (name: string) =>
-    shared.run(["keys", "issue", "--account", "acme", "--name", name, "--json", ...database]);
+    cli.run(["keys", "issue", "--account", "acme", "--name", name, "--json", ...database]);
   const { keyId, key } = JSON.parse((await issue("Lager 7 €")).stdout);
-  await shared.run(["keys", "rotate", keyId, ...database]);
-  expect(await shared.json("keys", "list", ...database)).toMatchObject([
+  await cli.run(["keys", "rotate", keyId, ...database]);
+  expect(await cli.json("keys", "list", ...database)).toMatchObject([
     { keyId, name: "Lager 7 €", lastUsed: null },
     { name: "Lager 7 €", lastUsed: null },
   ]);

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
-import { createCommandLine, waitForExit } from "../../support/command-line.ts";
+import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 const writeInput = (name: string, content: string) => {

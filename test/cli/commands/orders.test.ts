@@ -4,9 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLine, waitForExit } from "../../support/command-line.ts";
+import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 const MAX = "9223372036854775807";
 
@@ -103,7 +103,7 @@ test("openapi prints the document with the servers of --server", async () => {
   expect(JSON.parse(stdout).servers).toEqual(urls.map((url) => ({ url })));
 });
 
-const listed = createCommandLine({ shareProcess: true });
+const listed = createCommandLineHere();
 afterAll(() => listed[Symbol.dispose]());
 const MAX_ID = 9_223_372_036_854_775_807n;
 

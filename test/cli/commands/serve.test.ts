@@ -17,13 +17,17 @@ import manifest from "../../../package.json" with { type: "json" };
 import {
   baseEnvironment,
   createCommandLine,
+  createCommandLineHere,
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLine({ shareProcess: true });
-afterAll(() => cli[Symbol.dispose]());
+const cli = createCommandLineHere();
+const processes = createCommandLine();
+afterAll(() => {
+  for (const each of [cli, processes]) each[Symbol.dispose]();
+});
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const { version } = manifest;
@@ -195,7 +199,7 @@ test.each([
   const warn = 'setTimeout(() => process.emitWarning("Mind the gap.", "Careful"), 20)';
   // Loaded by Node before the command, which a timer keeps until the warning is printed.
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(warn)}` };
-  const child = cli.spawn([name, ...args, "--database", "warned.db"], { env });
+  const child = processes.spawn([name, ...args, "--database", "warned.db"], { env });
   const exit = waitForExit(child);
   if (name === "serve") {
     await waitForOutput(child, /^database.*\n/m);
@@ -213,23 +217,28 @@ describe("files that do not exist yet", () => {
     ["--webhook-secret-file", secret, ["--webhook", "http://127.0.0.1:9"]],
   ])("serve waits for the file of %s, and serves once it is there", async (flag, content, more) => {
     const file = `late${flag}`;
-    const child = cli.spawn(["serve", "--port", "0", "--database", "late.db", flag, file, ...more]);
-    const [line] = (await once(child.stderr, "data")) as [Buffer];
+    const wait = async () => writeFileSync(join(cli.directory, file), content);
+    const { stop } = await cli.serve(["--database", "late.db", flag, file, ...more], { wait });
+    const { status, stderr } = await stop();
     const message = `${file} does not exist; waiting 60 seconds for it.`;
-    expect(JSON.parse(`${line}`)).toMatchObject({ level: "warn", message });
-    writeFileSync(join(cli.directory, file), content);
-    await waitForOutput(child, /^database.*\n/m);
-    child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: "warn", message });
+    expect(status).toBe(0);
   });
 
   test("serve --existing waits for the database; a signal ends the wait with 0, and nothing was created", async () => {
-    const child = cli.spawn(["serve", "--existing", "--port", "0", "--database", "late-folder/late.db"]);
+    const child = processes.spawn([
+      "serve",
+      "--existing",
+      "--port",
+      "0",
+      "--database",
+      "late-folder/late.db",
+    ]);
     await once(child.stderr, "data");
     child.kill("SIGTERM");
     const { status, stderr } = await waitForExit(child);
     expect([status, stderr]).toEqual([0, expect.stringContaining("Stopped because of SIGTERM")]);
-    expect(existsSync(join(cli.directory, "late-folder"))).toBe(false);
+    expect(existsSync(join(processes.directory, "late-folder"))).toBe(false);
   });
 
   test("serve exits with 2 if they have not come after a minute", async () => {
@@ -286,8 +295,8 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
   );
   occupied.close();
 
-  const server = cli.spawn(["serve", "--port", "0", "--host", "localhost", "--json"], { env });
-  const result = JSON.parse(await waitForOutput(server, /\n/));
+  const { message, stop } = await cli.serve(["--host", "localhost", "--json"], { env, pattern: /\n/ });
+  const result = JSON.parse(message);
   expect(result).toEqual({
     url: expect.stringMatching(/^http:\/\/localhost:\d+\/v1$/),
     docs: expect.stringMatching(/^http:\/\/localhost:\d+\/docs$/),
@@ -295,8 +304,7 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
     key: null,
   });
   expect(result.url).not.toContain(`:${port}/`);
-  server.kill("SIGTERM");
-  expect((await waitForExit(server)).status).toBe(0);
+  expect((await stop()).status).toBe(0);
   expect(await cli.json("accounts", "list", "--database", "plain.db")).toEqual([]);
 });
 
@@ -454,9 +462,11 @@ test("SIGTERM ends serve within ten seconds, although a receiver never answers",
   await once(receiver, "listening");
   const connected = once(receiver, "request");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
-  const database = ["--database", "silent.db"];
-  const { stop } = await cli.serve([...database, "--webhook", url, "--webhook-secret-file", "secrets"]);
+  const secrets = join(cli.directory, "secrets");
+  writeFileSync(secrets, `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  const database = ["--database", join(cli.directory, "silent.db")];
+  const flags = [...database, "--webhook", url, "--webhook-secret-file", secrets];
+  const { stop } = await processes.serve(flags);
   const { stdout } = await cli.run(["database", "outbox", "on", "--json", ...database]);
   expect(JSON.parse(stdout)).toMatchObject({ outbox: "on" });
   await cli.run(["orders", "place", "--id", "7", ...database]);
@@ -488,7 +498,7 @@ describe("a signal", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "%s completes the request in flight, accepts no new one, and exits with 0",
     async (signal) => {
-      const { url, stop } = await cli.serve(["--database", "long.db"]);
+      const { url, stop } = await processes.serve(["--database", join(cli.directory, "long.db")]);
       const { hostname, port } = new URL(url);
       const socket = connect(Number(port), hostname);
       socket.write(`GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
@@ -515,7 +525,7 @@ describe("a signal", () => {
   );
 
   test("SIGTERM ends the server with 0 while nothing reads its log", async () => {
-    const server = cli.spawn(["serve", "--port", "0", "--database", "stalled.db"]);
+    const server = processes.spawn(["serve", "--port", "0", "--database", "stalled.db"]);
     const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
     // More log lines than the pipe of standard error holds.
     for (let batch = 0; batch < 10; batch++) {

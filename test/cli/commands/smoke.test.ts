@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Handler } from "../../../lib/http/options.ts";
 import { startNodeServer } from "../../../lib/node/index.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 type Break = (response: Response, request: Request) => Response | Promise<Response>;

@@ -5,9 +5,9 @@ import { parseSettings, withDefaults } from "../../../infra/config/settings.ts";
 import { readDomainsFile } from "../../../lib/cli/config-files.ts";
 import { InvalidInputError, type Issue } from "../../../lib/core/errors.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
-import { createCommandLine } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
-const cli = createCommandLine({ shareProcess: true });
+const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
 
 const PRIMARY = "Orders.Example.com";

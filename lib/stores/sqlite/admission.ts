@@ -1,27 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import {
-  type Admission,
-  type AdmissionPolicy,
-  type BanPolicy,
-  decideAdmission,
-  decideRejections,
-} from "../../accounts/admission.ts";
+import { decideAdmission, decideRejections } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
-import type { Instant } from "../../core/time.ts";
 import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
-import { type SqliteDatabase, statementsOf } from "./database.ts";
+import { prepareAll, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
 import { FIRST_PAGE, pageReader } from "./list.ts";
 import type { OrderQueries } from "./orders.ts";
 
-type AdmissionQueries = ReturnType<typeof admissionQueries>;
+type AdmissionStatements = ReturnType<typeof admissionStatements>;
 
 /** The database as an admission needs it: the operation of a request is performed in the same transaction. */
 export type AdmissionDatabase = SqliteDatabase<{
-  readonly admission: AdmissionQueries;
+  readonly admission: AdmissionStatements;
   readonly orders: OrderQueries;
 }>;
 
@@ -33,8 +26,16 @@ export function createAdmission({
   return {
     // Counters and bans survive the process. Only a power failure can lose the most recent ones.
     admit: (key, at, policy, operation) =>
-      write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: queries, orders }) => {
-        const admission = queries.admit(key, at, policy);
+      write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: sql, orders }) => {
+        const state = findKeyState(sql, key);
+        const { admission, save } = decideAdmission(state, at, policy);
+        if (save.usage !== undefined) {
+          const { minute, day } = save.usage;
+          sql.updateUsage.run(minute.start, minute.count, day.start, day.count, key.accountId);
+          // Once in a minute, in the transaction that counts the request.
+          if (state?.usedAt !== minute.start) sql.updateUse.run(minute.start, key.hash, key.accountId);
+        }
+        if (save.rejections !== undefined) saveRejections(sql, key, save.rejections);
         if (!admission.ok || operation === undefined) return admission;
         if (operation.type === "list")
           return {
@@ -53,50 +54,34 @@ export function createAdmission({
       }),
 
     recordRejections: (key, count, at, policy) =>
-      write("relaxed", ({ admission }) => admission.recordRejections(key, count, at, policy)),
+      write("relaxed", ({ admission: sql }) => {
+        const rejections = decideRejections(findKeyState(sql, key), count, at, policy);
+        if (rejections !== undefined) saveRejections(sql, key, rejections);
+      }),
   };
 }
 
-export function admissionQueries(db: DatabaseSync) {
-  const { read, write } = statementsOf(db);
-  const selectKey = read(
-    `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ? AND k.account = ?`,
-  );
-  const updateUsage = write(
-    "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
-  );
-  const updateRejections = write(
-    "UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ? WHERE hash = ? AND account = ?",
-  );
-  const updateUse = write("UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?");
+function findKeyState({ selectKey }: AdmissionStatements, { accountId, hash }: ParsedKey) {
+  const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
+  return row && readRow(row);
+}
 
-  function findKeyState({ accountId, hash }: ParsedKey) {
-    const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
-    return row && readRow(row);
-  }
+function saveRejections(sql: AdmissionStatements, key: ParsedKey, rejections: RejectionCount): void {
+  const { windowStart, count, bannedUntil = null } = rejections;
+  sql.updateRejections.run(windowStart, count, bannedUntil, key.hash, key.accountId);
+}
 
-  function saveRejections({ accountId, hash }: ParsedKey, rejections: RejectionCount): void {
-    const { windowStart, count, bannedUntil = null } = rejections;
-    updateRejections.run(windowStart, count, bannedUntil, hash, accountId);
-  }
-
-  return {
-    admit(key: ParsedKey, at: Instant, policy?: AdmissionPolicy): Admission {
-      const state = findKeyState(key);
-      const { admission, save } = decideAdmission(state, at, policy);
-      if (save.usage !== undefined) {
-        const { minute, day } = save.usage;
-        updateUsage.run(minute.start, minute.count, day.start, day.count, key.accountId);
-        // Once in a minute, in the transaction that counts the request.
-        if (state?.usedAt !== minute.start) updateUse.run(minute.start, key.hash, key.accountId);
-      }
-      if (save.rejections !== undefined) saveRejections(key, save.rejections);
-      return admission;
-    },
-
-    recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): void {
-      const rejections = decideRejections(findKeyState(key), count, at, policy);
-      if (rejections !== undefined) saveRejections(key, rejections);
-    },
+export function admissionStatements(db: DatabaseSync) {
+  const key = {
+    selectKey: `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account
+      WHERE k.hash = ? AND k.account = ?`,
   };
+  const writes = {
+    updateUsage:
+      "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
+    updateRejections: `UPDATE api_keys SET rejections_start = ?, rejections_count = ?, banned_until = ?
+      WHERE hash = ? AND account = ?`,
+    updateUse: "UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?",
+  };
+  return { ...prepareAll(db, key, "setReturnArrays"), ...prepareAll(db, writes, "setReadBigInts") };
 }

@@ -233,20 +233,24 @@ function connect<Queries>(
 }
 
 /**
- * Prepares statements. `read` returns rows as arrays: Node creates a hidden class for each row that is an object. With
- * `write`, SQLite reports the last rowid of the connection, and every int64 can be the identifier of an order: Node 26
- * throws if it has to become a number.
+ * How statements return values. `setReturnArrays`: rows are arrays, because Node creates a hidden class for each row that
+ * is an object. `setReadBigInts`: integers are `bigint`. Each write needs it: SQLite reports the last rowid of the
+ * connection, and every int64 can be the identifier of an order. Node 26 throws if it has to become a number.
  */
-export function statementsOf(db: DatabaseSync) {
-  const prepare = (sql: string, option: "setReturnArrays" | "setReadBigInts"): StatementSync => {
-    const statement = db.prepare(sql);
-    statement[option](true);
-    return statement;
-  };
-  return {
-    read: (sql: string) => prepare(sql, "setReturnArrays"),
-    write: (sql: string) => prepare(sql, "setReadBigInts"),
-  };
+type StatementOption = "setReturnArrays" | "setReadBigInts";
+
+/** Prepares statements by name. */
+export function prepareAll<Name extends string>(
+  db: DatabaseSync,
+  sql: Readonly<Record<Name, string>>,
+  ...options: readonly StatementOption[]
+): Readonly<Record<Name, StatementSync>> {
+  const prepared = Object.entries<string>(sql).map(([name, text]) => {
+    const statement = db.prepare(text);
+    for (const option of options) statement[option](true);
+    return [name, statement] as const;
+  });
+  return Object.fromEntries(prepared) as Record<Name, StatementSync>;
 }
 
 /**
@@ -254,7 +258,7 @@ export function statementsOf(db: DatabaseSync) {
  * nothing must be written to an unknown schema.
  */
 export function versionCheck(db: DatabaseSync): () => void {
-  const select = statementsOf(db).read("PRAGMA user_version");
+  const { select } = prepareAll(db, { select: "PRAGMA user_version" }, "setReturnArrays");
   return () => {
     const [version] = select.get() as unknown as readonly [number];
     if (version === SCHEMA_VERSION) return;
@@ -268,10 +272,8 @@ export function versionCheck(db: DatabaseSync): () => void {
 
 /** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
 function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
-  const { write } = statementsOf(db);
-  const begin = write("BEGIN IMMEDIATE");
-  const commit = write("COMMIT");
-  const rollback = write("ROLLBACK");
+  const sql = { begin: "BEGIN IMMEDIATE", commit: "COMMIT", rollback: "ROLLBACK" };
+  const { begin, commit, rollback } = prepareAll(db, sql, "setReadBigInts");
   const checkVersion = versionCheck(db);
   let checkedAt = 0;
   let current: Durability | undefined;

@@ -17,11 +17,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { assertOptionNames } from "../../core/errors.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
-import { accountQueries, createAccountStore } from "./accounts.ts";
-import { admissionQueries } from "./admission.ts";
+import { accountStatements, createAccountStore } from "./accounts.ts";
+import { admissionStatements } from "./admission.ts";
 import { openDatabase } from "./database.ts";
 import { createOrderStore, orderQueries, type SqliteOrderStore } from "./orders.ts";
-import { createOutbox, outboxQueries } from "./outbox.ts";
+import { createOutbox, outboxStatements } from "./outbox.ts";
 
 export {
   isNewerSchema,
@@ -57,9 +57,9 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { path, existing = false, readOnly = false } = options;
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
-    outbox: outboxQueries(db),
-    accounts: accountQueries(db),
-    admission: admissionQueries(db),
+    outbox: outboxStatements(db),
+    accounts: accountStatements(db),
+    admission: admissionStatements(db),
   });
   const database = openDatabase(path, prepare, { existing, readOnly });
   const { check, close } = database;

@@ -4,7 +4,7 @@ import { unpackChanges } from "../../orders/history.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import { eachAccount } from "../account-rows.ts";
 import type { InspectedOrder, Inspection, Report } from "../check.ts";
-import { accountQueries } from "./accounts.ts";
+import { accountStatements, readAccounts } from "./accounts.ts";
 import { openReadOnly } from "./backup.ts";
 import { isDamaged } from "./errors.ts";
 import { SCHEMA_VERSION, versionOf } from "./schema.ts";
@@ -92,8 +92,8 @@ export function inspectSqlite(path: string): Inspection {
 
     async *accounts() {
       if (db === undefined) return;
-      const { page } = accountQueries(db);
-      yield* eachAccount(async (after, limit) => page(after, limit));
+      const sql = accountStatements(db);
+      yield* eachAccount(async (after, limit) => readAccounts(sql, after, limit));
     },
 
     async close() {

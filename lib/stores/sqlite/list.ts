@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import type { FoundRange, ListPage, OrderRange } from "../order-rows.ts";
-import type { SqliteDatabase } from "./database.ts";
+import { prepareAll, type SqliteDatabase } from "./database.ts";
 
 interface ListQueries {
   listPage(start: PageStart): ListPage<PageStart>;
@@ -28,23 +28,13 @@ const MAX_SCANNED_ROWS = 10_000;
 export function rangeQuery(db: DatabaseSync): (range: OrderRange) => FoundRange {
   const prepareIn = (direction: "ASC" | "DESC") => {
     const [from, to] = direction === "ASC" ? [">=", "<="] : ["<=", ">="];
-    const statements = {
-      rows: db.prepare(
-        `SELECT id, status, record FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT ?`,
-      ),
-      rowsWithStatus: db.prepare(
-        `SELECT id, status, record FROM main.orders WHERE id ${from} ? AND id ${to} ? AND status = ?
-         ORDER BY id ${direction} LIMIT ?`,
-      ),
-      skip: db.prepare(
-        `SELECT id FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`,
-      ),
+    const sql = {
+      rows: `SELECT id, status, record FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT ?`,
+      rowsWithStatus: `SELECT id, status, record FROM main.orders WHERE id ${from} ? AND id ${to} ? AND status = ?
+        ORDER BY id ${direction} LIMIT ?`,
+      skip: `SELECT id FROM main.orders WHERE id ${from} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`,
     };
-    for (const statement of Object.values(statements)) {
-      statement.setReturnArrays(true);
-      statement.setReadBigInts(true);
-    }
-    return statements;
+    return prepareAll(db, sql, "setReturnArrays", "setReadBigInts");
   };
   const directions = { asc: prepareIn("ASC"), desc: prepareIn("DESC") };
 
@@ -78,20 +68,18 @@ type TextRow = readonly [json: string | null];
 
 /** Pages of the list. SQLite joins their rows, so that one string is transferred instead of an object per row. */
 export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage<PageStart> {
-  // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
-  // would run for every row.
-  const wholeTable = db.prepare(
-    `SELECT CASE WHEN EXISTS (SELECT 1 FROM main.orders LIMIT 1 OFFSET ?) THEN NULL
-       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM main.orders) END AS json`,
-  );
-  // A plain range is read in key order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
-  const rowsBetween = db.prepare(
-    "SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ? AND id < ?",
-  );
-  const rowsFrom = db.prepare("SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ?");
-  const skipRows = db.prepare("SELECT id FROM main.orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?");
-  skipRows.setReadBigInts(true);
-  for (const statement of [wholeTable, rowsBetween, rowsFrom, skipRows]) statement.setReturnArrays(true);
+  const sql = {
+    // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
+    // would run for every row.
+    wholeTable: `SELECT CASE WHEN EXISTS (SELECT 1 FROM main.orders LIMIT 1 OFFSET ?) THEN NULL
+      ELSE (SELECT coalesce(group_concat(record, ','), '') FROM main.orders) END AS json`,
+    // A plain range is read in key order; with LIMIT or ORDER BY inside, the query takes two to five times as long.
+    rowsBetween: "SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ? AND id < ?",
+    rowsFrom: "SELECT group_concat(record, ',') AS json FROM main.orders WHERE id >= ?",
+    skipRows: "SELECT id FROM main.orders WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?",
+  };
+  const options = ["setReturnArrays", "setReadBigInts"] as const;
+  const { wholeTable, rowsBetween, rowsFrom, skipRows } = prepareAll(db, sql, ...options);
 
   const join = (from: bigint, end: bigint | undefined) => {
     const row = end === undefined ? rowsFrom.get(from) : rowsBetween.get(from, end);

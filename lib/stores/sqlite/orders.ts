@@ -14,7 +14,7 @@ import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lif
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
-import { type SqliteDatabase, statementsOf, versionCheck } from "./database.ts";
+import { prepareAll, type SqliteDatabase, versionCheck } from "./database.ts";
 import { isConstraint, toStoreError } from "./errors.ts";
 import { listPageQuery, pageReader, rangeQuery } from "./list.ts";
 
@@ -70,11 +70,16 @@ type OrderRow = readonly [status: string, record: string, history: string];
  * name would be used.
  */
 export function orderQueries(db: DatabaseSync) {
-  const { read, write } = statementsOf(db);
-  const select = read("SELECT status, record, history FROM main.orders WHERE id = ?");
-  const update = write("UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?");
-  const updateStatus = write("UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?");
-  const selectCounts = read("SELECT status, count FROM main.order_counts");
+  const reads = {
+    select: "SELECT status, record, history FROM main.orders WHERE id = ?",
+    selectCounts: "SELECT status, count FROM main.order_counts",
+  };
+  const writes = {
+    update: "UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
+    updateStatus: "UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?",
+  };
+  const { select, selectCounts } = prepareAll(db, reads, "setReturnArrays");
+  const { update, updateStatus } = prepareAll(db, writes, "setReadBigInts");
 
   const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
 
@@ -115,16 +120,16 @@ export function orderQueries(db: DatabaseSync) {
 const MAX_INSERTED_ROWS = 50;
 
 function placeQuery(db: DatabaseSync) {
-  const { read, write } = statementsOf(db);
-  const insert = write(
-    "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-  );
-  const insertRows = write(
-    `INSERT INTO main.orders (id, status, record, history) VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
-  );
-  const addToCount = write(`INSERT INTO main.order_counts (status, count) VALUES (?, ?)
-     ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`);
-  const selectSame = read("SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?");
+  const sql = {
+    insert:
+      "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    insertRows: `INSERT INTO main.orders (id, status, record, history)
+      VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
+    addToCount: `INSERT INTO main.order_counts (status, count) VALUES (?, ?)
+      ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`,
+    selectSame: "SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?",
+  };
+  const { insert, insertRows, addToCount, selectSame } = prepareAll(db, sql, "setReadBigInts");
 
   function placeOne({ record, status }: StoredOrder, history: string): PlaceOutcome {
     const wire = orderToJson(record);

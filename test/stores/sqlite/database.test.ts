@@ -5,12 +5,12 @@ import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
-import { accountQueries, createAccountStore } from "../../../lib/stores/sqlite/accounts.ts";
-import { admissionQueries } from "../../../lib/stores/sqlite/admission.ts";
+import { accountStatements, createAccountStore } from "../../../lib/stores/sqlite/accounts.ts";
+import { admissionStatements } from "../../../lib/stores/sqlite/admission.ts";
 import { openDatabase } from "../../../lib/stores/sqlite/database.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createOrderStore, orderQueries } from "../../../lib/stores/sqlite/orders.ts";
-import { createOutbox, outboxQueries } from "../../../lib/stores/sqlite/outbox.ts";
+import { createOutbox, outboxStatements } from "../../../lib/stores/sqlite/outbox.ts";
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { expectDocumentedWrites } from "../documented-writes.ts";
@@ -37,24 +37,31 @@ test("durable writes wait for the disk, and relaxed writes do not", async () => 
 
 test("each kind of write is durable or relaxed as documented, and each other call writes nothing", async () => {
   let writes: ("durable" | "relaxed")[] = [];
-  const observe = <Q extends object>(db: DatabaseSync, queries: Q): Q =>
-    Object.fromEntries(
-      Object.entries(queries).map(([name, query]) => [
-        name,
-        (...args: never[]) => {
-          const { synchronous } = db.prepare("PRAGMA synchronous").get() ?? {};
-          if (db.isTransaction) writes.push(synchronous === 2 ? "durable" : "relaxed");
-          return query(...args);
-        },
-      ]),
-    ) as Q;
-  const open = (db: DatabaseSync) => ({
-    orders: observe(db, orderQueries(db)),
-    accounts: observe(db, accountQueries(db)),
-    admission: observe(db, admissionQueries(db)),
-    outbox: observe(db, outboxQueries(db)),
+  const prepare = (db: DatabaseSync) => ({
+    db,
+    orders: orderQueries(db),
+    accounts: accountStatements(db),
+    admission: admissionStatements(db),
+    outbox: outboxStatements(db),
   });
-  const database = openDatabase(newPath(), open, { existing: false });
+  const { write, ...opened } = openDatabase(newPath(), prepare, { existing: false });
+  const database: typeof opened & { readonly write: typeof write } = {
+    ...opened,
+    write: (durability, task) =>
+      write(durability, (queries) => {
+        const { synchronous } = queries.db.prepare("PRAGMA synchronous").get() ?? {};
+        writes.push(synchronous === 2 ? "durable" : "relaxed");
+        return task(queries);
+      }),
+    read: (task) =>
+      opened.read((queries) => {
+        const changes = () => queries.db.prepare("SELECT total_changes() AS rows").get()?.["rows"];
+        const before = changes();
+        const found = task(queries);
+        expect(changes(), "a read changes no row").toBe(before);
+        return found;
+      }),
+  };
   const orders = createOrderStore(database);
   const store = { orders, accounts: createAccountStore(database), outbox: createOutbox(database) };
   const takeWrites = () => {

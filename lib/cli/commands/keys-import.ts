@@ -32,37 +32,29 @@ export function addKeysImport(group: Command, context: CommandContext): void {
           initial: counts,
         });
 
-        async function importRow({ row }: Row): Promise<keyof typeof counts | AccountFailure | Error> {
-          try {
-            const { account: id, ...key } = toKey(row);
-            const before = await store.accounts.find(id);
-            if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
-            if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
-            const result: ImportedKey | AccountFailure = await accounts.importKey(id, key);
-            return result.ok ? "imported" : result;
-          } catch (error) {
-            if (isInvalidInput(error)) return error;
-            throw error;
-          }
+        /** Throws `InvalidInputError` with the reason why a key is rejected. */
+        async function importRow({ row }: Row): Promise<Exclude<keyof typeof counts, "rejected">> {
+          const { account: id, ...key } = toKey(row);
+          const before = await store.accounts.find(id);
+          if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
+          if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
+          const result: ImportedKey | AccountFailure = await accounts.importKey(id, key);
+          if (!result.ok) throw invalidInput(id, explainAccountError(result));
+          return "imported";
         }
 
         await mapBounded(rows, PARALLEL_KEYS, async (row) => {
-          const outcome = await importRow(row);
-          if (typeof outcome !== "string") {
-            const message =
-              outcome instanceof Error
-                ? outcome.message
-                : `${row.row["account"]}: ${explainAccountError(outcome)}`;
-            const line = row.line;
-            progress.log(
-              flags.json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`,
-            );
-          }
-          counts[typeof outcome === "string" ? outcome : "rejected"] += 1;
-          progress.update(
-            counts,
-            Object.values(counts).reduce((sum, count) => sum + count),
-          );
+          const outcome = await importRow(row).catch((error: unknown) => {
+            if (!isInvalidInput(error)) throw error;
+            const { line } = row;
+            const { message } = error;
+            const rejected = JSON.stringify({ code: "rejected", line, message });
+            progress.log(flags.json ? rejected : `line ${line}: ${message}`);
+            return "rejected" as const;
+          });
+          counts[outcome] += 1;
+          const done = Object.values(counts).reduce((sum, count) => sum + count);
+          progress.update(counts, done);
         }).finally(() => progress.stop());
         await printResult(context, counts);
         if (counts.rejected > 0) context.exit(EXIT.failed);

@@ -184,26 +184,21 @@ function toDocument(
   };
   const arn = (name: string) =>
     `arn:aws:${name.replace(/REGION|ORDERS_TABLE|ACCOUNTS_TABLE|ACCOUNT|PREFIX/g, (key) => values[key] ?? "")}`;
-  const statements = new Map<string, { actions: Set<string>; rest: object }>();
-  for (const { actions, resources } of grants) {
-    for (const action of actions) {
-      const condition = conditions[action];
-      const rest = {
-        Resource: UNLIMITED.has(action) ? "*" : resources.map(arn),
-        ...(condition === undefined ? {} : { Condition: condition }),
-      };
-      const key = JSON.stringify(rest);
-      const statement = statements.get(key) ?? { actions: new Set(), rest };
-      statement.actions.add(action);
-      statements.set(key, statement);
-    }
-  }
+  const granted = grants.flatMap(({ actions, resources }) =>
+    actions.map((action) => ({ action, resources })),
+  );
+  const alike = Map.groupBy(granted, ({ action, resources }) =>
+    JSON.stringify({
+      Resource: UNLIMITED.has(action) ? "*" : resources.map(arn),
+      Condition: conditions[action],
+    }),
+  );
   return {
     Version: "2012-10-17",
-    Statement: [...statements.values()].map(({ actions, rest }) => ({
+    Statement: [...alike].map(([limits, same]) => ({
       Effect: "Allow",
-      Action: [...actions].toSorted(),
-      ...(rest as Pick<PolicyDocument["Statement"][number], "Resource" | "Condition">),
+      Action: [...new Set(same.map(({ action }) => action))].toSorted(),
+      ...JSON.parse(limits),
     })),
   };
 }

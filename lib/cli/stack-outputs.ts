@@ -52,25 +52,16 @@ export async function readStackDomains(
   }
   const outputsOf = Object.entries(parsed.data);
   return {
-    hosts: outputsOf.map(
-      ([
-        host,
-        {
-          role,
-          record: { value },
-          validationRecord,
-          ...output
-        },
-      ]) => {
-        // The status of the host, if the outputs have the reason for its state.
-        const stack = stackStatusSchema.strip().safeParse(output).data;
-        return {
-          ...{ host, role, validationRecord: validationOf(validationRecord) },
-          ...(value === undefined ? {} : { target: value }),
-          ...(stack === undefined ? {} : { stack }),
-        };
-      },
-    ),
+    hosts: outputsOf.map(([host, { role, record, validationRecord, ...output }]) => {
+      const { value: target } = record;
+      // The status of the host, if the outputs have the reason for its state.
+      const stack = stackStatusSchema.strip().safeParse(output).data;
+      return {
+        ...{ host, role, validationRecord: validationOf(validationRecord) },
+        ...(target === undefined ? {} : { target }),
+        ...(stack === undefined ? {} : { stack }),
+      };
+    }),
     knownZones: outputsOf.flatMap(([host, { record }]) => zoneOf(host, record)),
   };
 }

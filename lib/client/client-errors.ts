@@ -12,12 +12,8 @@ export class ApiError extends StoreOrdersError {
   readonly requestId: string | undefined;
   readonly retryable: boolean;
 
-  constructor({
-    code,
-    status,
-    message,
-    requestId,
-  }: Pick<ApiError, "code" | "status" | "message" | "requestId">) {
+  constructor(response: Pick<ApiError, "code" | "status" | "message" | "requestId">) {
+    const { code, status, message, requestId } = response;
     super(`${status} ${code}: ${message}`);
     this.code = code;
     this.status = status;

@@ -29,10 +29,7 @@ export function describeProgress(
 }
 
 /** How many steps are done, and the status of the one after them. */
-function stepsDone({
-  state,
-  attention,
-}: TrackedDomain): readonly [done: number, then: ProgressStep["status"]] {
+function stepsDone({ state, attention }: TrackedDomain): [done: number, then: ProgressStep["status"]] {
   switch (state) {
     case "pending_dns":
       return [0, "current"];

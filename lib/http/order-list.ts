@@ -1,5 +1,6 @@
 import { nextTurn } from "../core/time.ts";
 import type { OrderPage } from "../orders/order-store.ts";
+import type { StoreOutcome } from "../orders/store-operation.ts";
 import type { StreamEnd, TextReader } from "./response.ts";
 
 /**
@@ -7,14 +8,11 @@ import type { StreamEnd, TextReader } from "./response.ts";
  * Resolves when the first page with records has been read, so that a failure until then can be an error response. A later
  * one leaves the array open. `ended` resolves when nothing more will be sent. See lib/stores/README.md#the-list.
  */
-export async function orderList({
-  first: { json, last },
-  rest,
-}: {
-  readonly first: OrderPage;
-  readonly rest: AsyncIterable<OrderPage>;
-}): Promise<{ readonly body: string | TextReader; readonly ended: Promise<StreamEnd> }> {
-  const pages = rest[Symbol.asyncIterator]();
+export async function orderList(
+  outcome: Extract<StoreOutcome, { readonly type: "list" }>,
+): Promise<{ readonly body: string | TextReader; readonly ended: Promise<StreamEnd> }> {
+  const pages = outcome.rest[Symbol.asyncIterator]();
+  const { json, last } = outcome.first;
   const first = json !== "" || last ? readPage({ json, last }) : await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
   if (!first.last) return { body: joinPages(first, pages, end), ended };

@@ -46,7 +46,7 @@ async function* pages(): AsyncGenerator<OrderPage> {
 test("a page of the list is not kept in memory while the client receives it", async () => {
   const before = heapAfterCollection();
   const responses = Array.from({ length: 32 }, async () => {
-    const { body } = await orderList({ first: { json: "", last: false }, rest: pages() });
+    const { body } = await orderList({ type: "list", first: { json: "", last: false }, rest: pages() });
     const { res, isStalled } = stalledResponse();
     const sent = sendResponse({ status: 200, headers: {}, body }, res as unknown as ServerResponse, 60_000);
     while (!isStalled()) await new Promise(setImmediate);

@@ -4,7 +4,6 @@ import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
-import type { CertificateProbe } from "../../domains/observation.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
@@ -51,11 +50,8 @@ export function defineDomains(group: Command, context: CommandContext): void {
       const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
         findRecord(resolver, { host, role }, target, { zone }),
       );
-      await printResults(
-        context,
-        COLUMNS,
-        records.map((record) => ({ ...record })),
-      );
+      const rows = records.map((record) => ({ ...record }));
+      await printResults(context, COLUMNS, rows);
       for (const note of new Set(records.flatMap(explainZone))) terminal.log(note);
     });
 
@@ -122,18 +118,13 @@ export function addVerificationOptions(command: Command): Command {
     );
 }
 
-export interface VerificationTools {
-  readonly resolver: DnsResolver;
-  readonly authorities: readonly CertificateAuthority[];
-  readonly probe: CertificateProbe;
-  readonly deployment: Deployment;
-}
+export type VerificationTools = ReturnType<typeof createVerification>;
 
 export function createVerification(
   { resolver: server, authority, tlsPort }: VerificationFlags,
   deployment: Deployment,
   options: DnsResolverOptions = {},
-): VerificationTools {
+) {
   const resolver = createResolver(server, options);
   const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
   return { resolver, authorities: authority ?? [DEFAULT_AUTHORITY[deployment]], probe, deployment };

@@ -44,12 +44,7 @@ function result(checked: ObservedHost, now: Instant): Html {
     ${deadline(checked, now)}
     ${withoutImplied(checked.verification.reasons).map(reasonCard)}
     ${notesOf(checked.verification.notes)}
-    ${todo.length === 0 ? "" : html`<h3>What to do</h3>${stepList(todo)}`}`;
-}
-
-/** What to do, one step per entry. */
-function stepList(steps: readonly string[]): Html {
-  return html`<ol class="plain-list">${steps.map((step) => html`<li>${step}</li>`)}</ol>`;
+    ${todo.length === 0 ? "" : html`<h3>What to do</h3><ol class="plain-list">${todo.map((step) => html`<li>${step}</li>`)}</ol>`}`;
 }
 
 const STATUS_NAMES: Readonly<Record<ProgressStep["status"], readonly [mark: string, name: string]>> = {

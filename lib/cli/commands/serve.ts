@@ -1,11 +1,9 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
-import { explainTopLevel } from "../../domains/hostname.ts";
-import { hostsOf } from "../../domains/mapping.ts";
-import { bareHost, type HostTable, hostTable } from "../../domains/routing.ts";
+import { bareHost, type HostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
 import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
@@ -27,10 +25,9 @@ import {
   readNumberBetween,
   readUrl,
 } from "../arguments.ts";
-import { readDomainsFile } from "../config-files.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
-import { explainFileError, systemErrorCode } from "../errors.ts";
+import { explainFileError } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
@@ -86,7 +83,9 @@ export function defineServe(command: Command, context: CommandContext): void {
           "--platform-host",
           "Without --domains every host is served. Omit it, or add --domains.",
         );
-      const hosts = file && watchDomainsFile(file, plan, ownHosts(address.host, flags.platformHost), warn);
+      const own = ownHosts(address.host, flags.platformHost);
+      // What reads and validates the file takes half of the time to start.
+      const hosts = file && (await import("../served-domains.ts")).watchDomainsFile(file, plan, own, warn);
 
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
@@ -315,56 +314,6 @@ function readPlatformHost(text: string): string {
 /** The server's own names, which are served in addition to the hosts of a domains file. */
 function ownHosts(host: string, names: readonly string[] = []): readonly string[] {
   return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host, ...names];
-}
-
-/**
- * Returns a function that returns the host table of a domains file as it is now. A changed file that is invalid or
- * missing is reported once, and the previous configuration stays in effect.
- */
-export function watchDomainsFile(
-  path: string,
-  plan: Plan,
-  platformHosts: readonly string[],
-  report: (line: string) => void,
-): () => HostTable {
-  const read = () => {
-    const domains = readDomainsFile(path, plan);
-    const names = hostsOf(domains).map(({ host }) => host);
-    const own = names.find((name) => platformHosts.includes(name));
-    if (own !== undefined) {
-      const message = `${own} is also in ${path}, and can be only one of both. Remove it here or there.`;
-      throw invalidInput("--platform-host", message);
-    }
-    return { table: hostTable(domains, platformHosts), warnings: names.flatMap(explainTopLevel) };
-  };
-  let last = stampOf(path);
-  let { table, warnings } = read();
-  for (const warning of warnings) report(warning);
-  return () => {
-    const stamp = stampOf(path);
-    if (stamp === last) return table;
-    last = stamp;
-    try {
-      ({ table, warnings } = read());
-      for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
-    } catch (error) {
-      const state = stamp === "ENOENT" ? "missing" : "invalid";
-      report(
-        `${path} has changed and is ${state}; keeping the previous configuration: ${errorMessage(error)}`,
-      );
-    }
-    return table;
-  };
-}
-
-/** Changes when the file does. Costs only a few microseconds. */
-function stampOf(path: string): string {
-  try {
-    const { mtimeNs, size, ino } = statSync(path, { bigint: true });
-    return `${mtimeNs} ${size} ${ino}`;
-  } catch (error) {
-    return systemErrorCode(error);
-  }
 }
 
 async function startMetrics(

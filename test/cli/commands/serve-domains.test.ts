@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { watchDomainsFile } from "../../../lib/cli/commands/serve.ts";
+import { watchDomainsFile } from "../../../lib/cli/served-domains.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 

@@ -28,28 +28,21 @@ export class Tables extends pulumi.ComponentResource {
   ) {
     super(typeToken("Tables"), name, {}, options);
     const definitions = tableDefinitions({ prefix, tables });
-    const table = (
-      suffix: string,
-      definition: TableDefinition,
-      args: Partial<aws.dynamodb.TableArgs> = {},
-    ) => {
+    const table = (suffix: keyof typeof definitions, args: Partial<aws.dynamodb.TableArgs> = {}) => {
+      const definition = definitions[suffix];
       const subject = `The table ${definition.name}`;
       const onError = explainExisting(`${name}-${suffix}`, { subject, advice: TAKEN_TABLE }, this);
       // An explicit false would not inherit the protection of the parent.
       const protection = protect
         ? { protect, hooks: { onError, beforeDelete: keepTables() } }
         : { hooks: { onError } };
-      const options = { parent: this, ...protection };
-      return new aws.dynamodb.Table(
-        `${name}-${suffix}`,
-        { ...tableArgs(definition, protect), ...args },
-        options,
-      );
+      const all = { ...tableArgs(definition, protect), ...args };
+      return new aws.dynamodb.Table(`${name}-${suffix}`, all, { parent: this, ...protection });
     };
 
     const streamed = { streamEnabled: true, streamViewType: "NEW_IMAGE" };
-    this.orders = table("orders", definitions.orders, stream ? streamed : {});
-    this.accounts = table("accounts", definitions.accounts);
+    this.orders = table("orders", stream ? streamed : {});
+    this.accounts = table("accounts");
     this.registerOutputs({ orders: this.orders.name, accounts: this.accounts.name });
   }
 }

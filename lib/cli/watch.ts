@@ -46,14 +46,6 @@ export async function watchHosts(
 /** How a watch ends: every host is live, or one needs attention. */
 export type WatchEnd = "live" | "needs_attention";
 
-export interface WatchStep {
-  readonly hosts: readonly WatchedHost[];
-  /** The hosts with news, once for each status that they passed through. */
-  readonly changes: readonly WatchedHost[];
-  /** Set once every host is live or needs attention. */
-  readonly end: WatchEnd | undefined;
-}
-
 export interface WatchedHost {
   readonly host: string;
   readonly role: HostRole;
@@ -65,13 +57,16 @@ export interface WatchedHost {
   readonly news: string;
 }
 
-/** Advances every host by its observation, and describes it. `earlier` are those of the last step. Pure. */
+/**
+ * Advances every host by its observation, and describes it. `earlier` are those of the last step, `changes` the hosts with
+ * news, once for each status that they passed through. Pure.
+ */
 export function advanceWatch(
   earlier: readonly WatchedHost[],
   observations: readonly HostObservation[],
   at: Instant,
   deployment: Deployment = "stack",
-): WatchStep {
+) {
   const hosts: WatchedHost[] = [];
   const changes: WatchedHost[] = [];
   for (const observation of observations) {
@@ -84,7 +79,7 @@ export function advanceWatch(
   }
   const states = hosts.map(({ domain }) => domain.state);
   const isSettled = states.every((state) => state === "live" || state === "needs_attention");
-  const end = states.includes("needs_attention") ? "needs_attention" : "live";
+  const end: WatchEnd = states.includes("needs_attention") ? "needs_attention" : "live";
   return { hosts, changes, end: isSettled ? end : undefined };
 }
 

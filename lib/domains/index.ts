@@ -74,10 +74,7 @@ export {
 } from "./verification/caa.ts";
 export { findZone, type ZoneHints } from "./verification/find-zone.ts";
 export { type AspectState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
-export {
-  formatReport,
-  type StackStatus,
-} from "./verification/report.ts";
+export { formatReport, type StackStatus } from "./verification/report.ts";
 export {
   type CaaRecord,
   type DnsAnswer,

@@ -63,14 +63,11 @@ export function serializeDomains({ primary, aliases, redirects }: DomainMapping)
  * validated deployment and must stay small. Every other source is validated by one of the functions in parse.ts.
  */
 export function deserializeDomains(json: string): DomainMapping {
-  type Lists = Readonly<Record<"aliases" | "redirects", string>>;
-  const { primary, ...hosts }: Lists & { readonly primary?: string } = JSON.parse(json);
-  const [aliases, redirects] = [hosts.aliases, hosts.redirects].map((text) =>
-    text === "" ? [] : text.split(" "),
-  );
+  const { primary, aliases, redirects } = JSON.parse(json);
+  const hostsIn = (text: string) => text.split(" ").filter(Boolean);
   return {
     ...(primary === undefined ? {} : { primary }),
-    aliases,
-    redirects: redirects?.map((from) => ({ from, to: primary, status: 301 })),
+    aliases: hostsIn(aliases),
+    redirects: hostsIn(redirects).map((from) => ({ from, to: primary, status: 301 })),
   } as unknown as DomainMapping;
 }

@@ -8,7 +8,7 @@ import { createCors } from "./cors.ts";
 import { validateOperations } from "./custom-operations.ts";
 import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
-import { OPERATIONS, type Operation } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
 import { type Handler, type HandlerOptions, type RequestContext, validateOptions } from "./options.ts";
 import { createBasePathRemover, IMPLEMENTED_METHODS, parsePath, targetOf } from "./path.ts";
 import { createPublicReplies } from "./public-replies.ts";
@@ -33,7 +33,9 @@ export function createHandler(options: HandlerOptions): Handler {
   // Otherwise the store would perform operations on other orders than these, which may be wrapped.
   const performsOwnOrders = accounts.performsOn === orders;
   const clock = wholeClock(options.clock ?? systemClock);
-  const operations = servedOperations(options);
+  const { docsUrl } = options;
+  if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
+  const operations = withDocsUrl(validateOperations(options.operations ?? OPERATIONS), docsUrl);
   const accessControl = createAccessControl(options, accounts, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations, options.keys?.headers);
   const removeBasePath = createBasePathRemover(basePath);
@@ -165,12 +167,6 @@ export function createHandler(options: HandlerOptions): Handler {
   }
 
   return Object.assign(handle, { respond });
-}
-
-function servedOperations({ operations = OPERATIONS, docsUrl }: HandlerOptions): readonly Operation[] {
-  const valid = validateOperations(operations);
-  if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
-  return withDocsUrl(valid, docsUrl);
 }
 
 const NO_CONTEXT: RequestContext = {};

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
 import { openReadOnly } from "./backup.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
-import { type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
+import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
 import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
@@ -209,8 +209,7 @@ function connect<Queries>(
   let db: DatabaseSync;
   try {
     if (path !== ":memory:" && !existing) {
-      // With `--permission`, nobody may create a folder that exists.
-      if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      createFolder(dirname(path));
       closeSync(openSync(path, "a", 0o600));
     }
     db = new DatabaseSync(toFileName(path), { timeout: timeoutMs });

@@ -1,4 +1,4 @@
-import { chmodSync, realpathSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
@@ -10,6 +10,24 @@ import { FileMovedError } from "./errors.ts";
  */
 export function toFileName(path: string): string {
   return path === ":memory:" ? path : resolve(path);
+}
+
+/**
+ * Creates a folder that only its owner can use, and the missing ones above it. With `recursive`, Node's `mkdirSync` never
+ * returns below `/proc`, where Linux says of a new folder that its parent is missing.
+ */
+export function createFolder(path: string): void {
+  // With `--permission`, nobody may create a folder that exists, or ask about the folders above.
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  // The root of a drive that does not exist is its own parent.
+  if (parent !== path) createFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,6 +12,7 @@ import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 import { ACCOUNT, openFiles, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath, open } = temporaryDirectory();
+const noProc = process.platform === "linux" ? undefined : "only Linux has /proc";
 
 describe("a database file", () => {
   test("a new database is created with its directories, readable by its owner only", async () => {
@@ -32,6 +34,26 @@ describe("a database file", () => {
       expect.objectContaining(problem),
     );
   });
+
+  test.skipIf(skipsBecause("a database below /proc", noProc))(
+    "a database below /proc, where no folder can be created, is an error that names the first one",
+    () => {
+      const module = new URL("../../../lib/stores/sqlite/index.ts", import.meta.url);
+      const program = `
+        const { createSqliteStore } = await import("${module}");
+        try {
+          createSqliteStore({ path: "/proc/none/below/orders.db" });
+        } catch ({ code, cause }) {
+          console.log(code, cause.syscall, cause.path);
+        }`;
+      // In a process of its own, because Node would never return from `mkdirSync` with `recursive`.
+      const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+        ...{ encoding: "utf8", timeout: 30_000 },
+      });
+      expect(stdout).toBe("store_unavailable mkdir /proc/none\n");
+    },
+    40_000,
+  );
 
   test("a file that is not a database, or cannot be opened, makes the store unavailable", () => {
     const path = newPath();

@@ -166,7 +166,10 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   }
 
   async function reportAll(): Promise<void> {
-    await mapBounded([...unreported], MAX_PARALLEL_REPORTS, (entry) => report(entry).catch(() => {}));
+    await mapBounded([...unreported], MAX_PARALLEL_REPORTS, async (entry) => {
+      // A request of the key can have reported them while others were.
+      if (unreported.has(entry)) await report(entry).catch(() => {});
+    });
     timer = unreported.size > 0 ? startTimer() : undefined;
   }
 

@@ -365,6 +365,33 @@ describe("rejections from memory", () => {
     expect(keys.map(({ id }) => rejections[id]?.count).slice(1)).toEqual(Array(19).fill(4));
   });
 
+  test("are reported by a request or by the timer, and never by both", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { accounts } = createMemoryStore();
+    const keys = Array.from(
+      { length: 20 },
+      (_, index): ApiKey => ({ ...KEY, id: `acme.${index}`, hash: `${index}` }),
+    );
+    await accounts.create({ ...SETTINGS, keys });
+    const reports: (readonly [hash: string, count: number])[] = [];
+    const cached = withRejectionCache({
+      ...accounts,
+      async recordRejections({ hash }, count) {
+        reports.push([hash, count]);
+        if (hash !== "19") await new Promise((resolve) => setTimeout(resolve, 100));
+      },
+    });
+    const admit = (hash: string, at: number) => cached.admit({ accountId: "acme", hash }, at);
+    await admit("0", AT);
+    for (const { hash } of keys) for (let sent = 0; sent < 2; sent++) await admit(hash, AT);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(reports).toHaveLength(16);
+    await admit("19", AT + 2_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const expected = keys.map(({ hash }) => [hash, 1]);
+    expect(reports.toSorted(([one], [other]) => Number(one) - Number(other))).toEqual(expected);
+  });
+
   test("are dropped if the store never answers their report, and later ones are reported", async () => {
     vi.useFakeTimers({ now: AT });
     const { admit, rejections, state } = await createCacheFixture();

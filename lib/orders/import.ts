@@ -120,8 +120,9 @@ type Entry =
 
 function parseEntry({ number, text }: Line, assumed: OrderStatus | undefined): Entry | undefined {
   const reject = (reason: string) => ({ number, content: text.slice(0, MAX_LINE_CHARS), reason });
-  if (BLANK.test(text)) return undefined;
+  // Also if its beginning is blank: an order can follow.
   if (text.length > MAX_LINE_CHARS) return reject(`The line is longer than ${MAX_LINE_CHARS} characters.`);
+  if (BLANK.test(text)) return undefined;
   // No order has this character: every field is a number, a date or a word.
   if (text.includes("\ufffd")) return reject("The line is not UTF-8.");
   const parsed = parseLine(text, (value) => parseOrder(value, assumed));

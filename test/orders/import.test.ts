@@ -279,6 +279,13 @@ test("a line that is too long or not UTF-8 is rejected once, with its beginning"
   ]);
 });
 
+test("a line that is too long is rejected although only the blank beginning of it is read", async () => {
+  const bytes = utf8(`${" ".repeat(MAX_LINE_CHARS * 2)}{"id":1}\n{"id":2}`);
+  const lines = splitLines(inChunks(bytes, [MAX_LINE_CHARS + 10]));
+  const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
+  expect(steps.at(-1)).toMatchObject({ line: 2, placed: 1, rejected: 1 });
+});
+
 test("a line with a bad byte in an unknown field, or in place of a letter, is no order", async () => {
   const bytes = Buffer.concat([utf8('{"id":1,"status":"pend'), Uint8Array.of(0xc3), utf8('ng"}')]);
   const [line] = await linesOf(bytes);

@@ -688,6 +688,12 @@ const MISTAKES: readonly Mistake[] = [
         Object.keys(policy.plans ?? {}).length === 1 ? { ...policy, plans: {} } : policy,
       ),
   })),
+  wrongAccounts("plans of which some are too many", [/^a table can/, /20 plans/], (accounts) => ({
+    admit: (key, at, policy = DEFAULT_BAN_POLICY) => {
+      const plans = policy.plans && Object.fromEntries(Object.entries(policy.plans).slice(0, 19));
+      return accounts.admit(key, at, { ...policy, plans });
+    },
+  })),
   wrongAccounts(
     "an operation that is performed without saying on which orders",
     [/^an admission performs/, /needs performsOn/],

@@ -17,7 +17,15 @@ const TABLES: readonly (readonly [plans: PlanTable, plan: string, outcome: strin
   [{ only: { perMinute: 2, perDay: 9 } }, "only", "admitted"],
   [{ only: "custom" }, "only", "admitted"],
   [{ only: { perMinute: 2, perDay: 9 } }, "other", "plan_without_limits"],
+  [{}, "only", "plan_without_limits"],
+  [manyPlans(20), "plan-19", "admitted"],
 ];
+
+/** So many plans with the same limits: `plan-0`, `plan-1`, … */
+function manyPlans(count: number): PlanTable {
+  const names = Array.from({ length: count }, (_, index) => `plan-${index}`);
+  return Object.fromEntries(names.map((name) => [name, { perMinute: 2, perDay: 9 }]));
+}
 
 export const planCases = defineCases({ of: "accounts" }, (test) => {
   test("requests are admitted exactly up to the limits of the plans that are passed, in both windows", async (accounts) => {
@@ -50,7 +58,7 @@ export const planCases = defineCases({ of: "accounts" }, (test) => {
     }
   });
 
-  test("a table can have a single plan, with limits of its own or of each account, and admits no other plan", async (accounts) => {
+  test("a table can have one plan, as many as are permitted, or none, and admits no other plan", async (accounts) => {
     for (const [index, [plans, plan, outcome]] of TABLES.entries()) {
       const id = `acme-${index}`;
       const key = { ...FIRST, id: `${id}.key`, hash: `${index}`.repeat(64) };

@@ -1,3 +1,4 @@
+import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
@@ -11,7 +12,7 @@ import { orderToJson } from "../../../lib/orders/wire.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { BUCKETS, bucketOf } from "../../../lib/stores/dynamodb/schema.ts";
+import { BUCKETS, bucketOf, ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
@@ -199,8 +200,14 @@ describe("requests to list a table of one page", () => {
   });
   const listed = async (from: Store) => (await collect(from.orders.list())).map(({ json }) => json).join(",");
 
-  test("a list of 500 orders is one request, also the first one of a process, and one of 502 is not", async () => {
+  test("a list of 500 orders is one request, also the first one of a process, and one of 501 is not", async () => {
     await fillOrders(dynamodb.client, prefix, 500, orderAt);
+    // The settings of the outbox are one more item.
+    const settings = {
+      TableName: `${prefix}-orders`,
+      Item: { ...ORDERS_SETTINGS_KEY, outbox: { BOOL: false } },
+    };
+    await dynamodb.client.send(new PutItemCommand(settings));
     store = createDynamodbStore({ prefix, client: dynamodb.client });
     const expected = Array.from({ length: 500 }, (_, index) =>
       orderToJson({ id: BigInt(index) - 249n }),
@@ -211,9 +218,8 @@ describe("requests to list a table of one page", () => {
     // About 50 bytes an order, and 4 KB a unit.
     expect(dynamodb.proxy.takeUnits()[0]).toBeLessThanOrEqual(Math.ceil((500 * 60) / 4_096));
 
-    const more = [251n, 252n].map((id): StoredOrder => ({ record: { id }, status: "pending" }));
-    await store.orders.place(more);
-    const longer = [expected, ...more.map(({ record }) => orderToJson(record))].join(",");
+    await store.orders.place([{ record: { id: 251n }, status: "pending" }]);
+    const longer = `${expected},${orderToJson({ id: 251n })}`;
     const calls = await cost(async () => expect(await listed(store)).toBe(longer));
     expect(calls.toSorted()).toEqual([...Array(BUCKETS).fill("Query"), "Scan"]);
     expect(await cost(() => listed(store))).toEqual(Array(BUCKETS).fill("Query"));

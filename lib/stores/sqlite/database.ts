@@ -60,9 +60,7 @@ export function openDatabase<Queries>(
   prepare: (db: DatabaseSync) => Queries,
   { existing, readOnly = false }: { readonly existing: boolean; readonly readOnly?: boolean },
 ): SqliteDatabase<Queries> {
-  const open = (mode: { existing: boolean; timeoutMs: number }) =>
-    readOnly ? connectReadOnly(path, prepare) : connect(path, prepare, mode);
-  let connection = open({ existing, timeoutMs: CALL_TIMEOUT_MS });
+  let connection = connect(path, prepare, { existing, readOnly, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
   let queue: Job<Queries>[] = [];
   let draining: Promise<void> | undefined;
@@ -75,7 +73,7 @@ export function openDatabase<Queries>(
     if (db.isOpen) db.close();
     file.assertLogReleased();
     // Fails at once if it is locked: waiting for the lock would block the event loop.
-    connection = open({ existing: true, timeoutMs: 0 });
+    connection = connect(path, prepare, { existing: true, readOnly, timeoutMs: 0 });
     mustReopen = false;
     return connection;
   }
@@ -178,14 +176,32 @@ interface Connection<Queries> extends ReturnType<typeof transactionsOf> {
   readonly queries: Queries;
 }
 
-/** Opens the file where it cannot be written. */
-function connectReadOnly<Queries>(path: string, prepare: (db: DatabaseSync) => Queries): Connection<Queries> {
-  const db = openReadOnly(path);
+interface OpenOptions {
+  /** True if a missing file and an empty database are errors. */
+  readonly existing: boolean;
+  readonly readOnly: boolean;
+  readonly timeoutMs: number;
+}
+
+function connect<Queries>(
+  path: string,
+  prepare: (db: DatabaseSync) => Queries,
+  options: OpenOptions,
+): Connection<Queries> {
+  if (StatementSync.prototype.setReturnArrays === undefined)
+    throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
+  const db = options.readOnly ? openReadOnly(path) : openToWrite(path, options);
   try {
-    const version = versionOf(db);
-    if (version !== SCHEMA_VERSION)
+    if (!options.readOnly) {
+      migrate(db, options);
+      // SQLite would wait for a lock synchronously. `read` and `write` do not block the event loop.
+      db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
+      // The first read creates the log files, whose access is restricted next.
+      db.exec("SELECT 1 FROM sqlite_schema");
+      if (path !== ":memory:") restrictAccess(realpathSync.native(path));
+    } else if (versionOf(db) !== SCHEMA_VERSION)
       throw new StoreUnavailableError(
-        `The database has schema version ${version}. Open a copy that can be written, which migrates it.`,
+        `The database has schema version ${versionOf(db)}. Open a copy that can be written, which migrates it.`,
       );
     const file = databaseFile(path);
     return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
@@ -195,39 +211,17 @@ function connectReadOnly<Queries>(path: string, prepare: (db: DatabaseSync) => Q
   }
 }
 
-/** Opens the file. With `existing`, a missing file and an empty database are errors. */
-function connect<Queries>(
-  path: string,
-  prepare: (db: DatabaseSync) => Queries,
-  { existing, timeoutMs }: { readonly existing: boolean; readonly timeoutMs: number },
-): Connection<Queries> {
-  if (StatementSync.prototype.setReturnArrays === undefined)
-    throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
-  if (existing && !existsSync(path)) {
+function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): DatabaseSync {
+  if (existing && !existsSync(path))
     throw new StoreUnavailableError(`There is no database at ${path}. Check the path, or restore a backup.`);
-  }
-  let db: DatabaseSync;
   try {
     if (path !== ":memory:" && !existing) {
       createFolder(dirname(path));
       closeSync(openSync(path, "a", 0o600));
     }
-    db = new DatabaseSync(toFileName(path), { timeout: timeoutMs });
+    return new DatabaseSync(toFileName(path), { timeout: timeoutMs });
   } catch (cause) {
     throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
-  }
-  try {
-    migrate(db, { existing });
-    // SQLite would wait for a lock synchronously. `read` and `write` do not block the event loop.
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 0");
-    // The first read creates the log files, whose access is restricted next.
-    db.exec("SELECT 1 FROM sqlite_schema");
-    if (path !== ":memory:") restrictAccess(realpathSync.native(path));
-    const file = databaseFile(path);
-    return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
-  } catch (error) {
-    db.close();
-    throw toStoreError(error, path);
   }
 }
 

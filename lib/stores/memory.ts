@@ -10,7 +10,7 @@
  */
 import type { Account, AccountSettings } from "../accounts/account.ts";
 import type { AccountStore } from "../accounts/account-store.ts";
-import { decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
+import { type Decision, decideAdmission, decideRejections, type KeyState } from "../accounts/admission.ts";
 import type { Environment, ParsedKey } from "../accounts/api-key.ts";
 import { type Instant, systemClock } from "../core/time.ts";
 import { decideEvent, newChange, type OrderChange, type OrderWithHistory } from "../orders/history.ts";
@@ -214,11 +214,20 @@ function memoryAccounts(): AccountStore {
     for (const { hash } of after) owners.set(hash, id);
   }
 
-  function findKey({ accountId, hash }: ParsedKey): { account: Account; state: KeyState } | undefined {
+  function findState({ accountId, hash }: ParsedKey): KeyState | undefined {
     const account = accounts.get(accountId);
     const key = account?.keys.find((known) => known.hash === hash);
-    if (account === undefined || key === undefined) return undefined;
-    return { account, state: { ...account, accountId, key, rejections: account.rejections[key.id] } };
+    return account && key && { ...account, accountId, key, rejections: account.rejections[key.id] };
+  }
+
+  function saveDecision({ accountId, key }: KeyState, { usage, rejections }: Decision["save"]): void {
+    const account = accounts.get(accountId);
+    if (account === undefined) return;
+    accounts.set(accountId, {
+      ...account,
+      ...(usage && { usage, lastUses: { ...account.lastUses, [key.id]: usage.minute.start } }),
+      ...(rejections && { rejections: { ...account.rejections, [key.id]: { ...rejections } } }),
+    });
   }
 
   return {
@@ -291,31 +300,16 @@ function memoryAccounts(): AccountStore {
     },
 
     async admit(key, at, policy) {
-      const found = findKey(key);
-      const { admission, save } = decideAdmission(found?.state, at, policy);
-      if (found === undefined) return admission;
-      const { account, state } = found;
-      if (save.usage !== undefined) {
-        const lastUses = { ...account.lastUses, [state.key.id]: save.usage.minute.start };
-        accounts.set(account.id, { ...account, usage: save.usage, lastUses });
-      }
-      if (save.rejections !== undefined) {
-        const rejections = { ...account.rejections, [state.key.id]: { ...save.rejections } };
-        accounts.set(account.id, { ...account, rejections });
-      }
+      const state = findState(key);
+      const { admission, save } = decideAdmission(state, at, policy);
+      if (state !== undefined) saveDecision(state, save);
       return admission;
     },
 
     async recordRejections(key, count, at, policy) {
-      const found = findKey(key);
-      if (found === undefined) return;
-      const { account, state } = found;
-      const counted = decideRejections(state, count, at, policy);
-      if (counted === undefined) return;
-      accounts.set(account.id, {
-        ...account,
-        rejections: { ...account.rejections, [state.key.id]: counted },
-      });
+      const state = findState(key);
+      const rejections = decideRejections(state, count, at, policy);
+      if (state !== undefined && rejections !== undefined) saveDecision(state, { rejections });
     },
   };
 }

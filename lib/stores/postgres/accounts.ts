@@ -3,7 +3,7 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccountRow, toAccounts } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
-import type { Database, Statement, Work } from "./database.ts";
+import { type Database, type Statement, write } from "./database.ts";
 
 export function createAccountStore(database: Database): AccountStore {
   const { schema, read, change } = database;
@@ -20,18 +20,16 @@ export function createAccountStore(database: Database): AccountStore {
     decide: (account: Account) => { readonly result: AccountResult; readonly writes: readonly Statement[] },
   ): Promise<AccountResult> => {
     const lock = { text: `SELECT id FROM ${schema}.accounts WHERE id = $1 FOR NO KEY UPDATE`, values: [id] };
-    const work: Work<AccountResult> = {
+    return change<AccountResult>({
       durable: true,
       first: [lock, selectAccount(id)],
       decide([, rows = []]) {
         const [account] = toAccounts(rows.map(toAccountRow));
-        if (account === undefined)
-          return { writes: [], result: () => ({ ok: false, code: "account_not_found" }) };
+        if (account === undefined) return { result: () => ({ ok: false, code: "account_not_found" }) };
         const { writes, result } = decide(account);
         return { writes, result: () => result };
       },
-    };
-    return change(work);
+    });
   };
 
   const ownerOf = (hash: string): Statement => ({
@@ -69,7 +67,7 @@ export function createAccountStore(database: Database): AccountStore {
       return change({
         durable: true,
         first: [{ text: insert, values: [environment] }, select],
-        decide: ([, rows]) => ({ writes: [], result: () => rows?.[0]?.[0] as Environment }),
+        decide: ([, rows]) => ({ result: () => rows?.[0]?.[0] as Environment }),
       });
     },
 
@@ -79,8 +77,7 @@ export function createAccountStore(database: Database): AccountStore {
         durable: true,
         first: [{ text, values: [settings.id, settings.plan] }],
         decide([added = []]) {
-          if (added.length === 0)
-            return { writes: [], result: () => ({ ok: false, code: "account_exists" }) };
+          if (added.length === 0) return { result: () => ({ ok: false, code: "account_exists" }) };
           return { writes: saveSettings(schema, settings), result: () => ({ ok: true, account: settings }) };
         },
       });
@@ -119,11 +116,9 @@ export function createAccountStore(database: Database): AccountStore {
       }),
 
     async unban(accountId, keyId) {
-      await changeAccount(accountId, (account) => {
-        const text = `UPDATE ${schema}.api_keys
-          SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL WHERE account = $1 AND id = $2`;
-        return { result: { ok: true, account }, writes: [{ text, values: [accountId, keyId] }] };
-      });
+      const text = `UPDATE ${schema}.api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
+        WHERE account = $1 AND id = $2 RETURNING id`;
+      await write(database, { text, values: [accountId, keyId] }, true);
     },
 
     ...createAdmission(database),

@@ -47,7 +47,7 @@ export interface Work<T> {
 }
 
 interface Decided<T> {
-  readonly writes: readonly Statement[];
+  readonly writes?: readonly Statement[];
   /** The result, from the rows of `writes`. They are missing if the transaction was committed and its response lost. */
   result(rows: readonly Rows[] | undefined): T;
 }
@@ -88,12 +88,14 @@ export function openDatabase(
     await creating;
   }
 
+  const call = <T>(since: number, task: (deadline: number) => Promise<T>) => track(repeat(since, task));
+
   /** Makes a call, and repeats it if it has changed nothing and can succeed at once. */
-  async function repeat<T>(since: number, call: (deadline: number) => Promise<T>): Promise<T> {
+  async function repeat<T>(since: number, task: (deadline: number) => Promise<T>): Promise<T> {
     const deadline = since + CALL_TIMEOUT_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await call(deadline);
+        return await task(deadline);
       } catch (error) {
         const hasTime = attempt < MAX_ATTEMPTS && performance.now() < deadline;
         if (isMissingTable(error) && attempt === 1) await createTables(deadline);
@@ -116,20 +118,17 @@ export function openDatabase(
     async settled() {
       while (pending.size > 0) await Promise.allSettled(pending);
     },
-    read: (statement) =>
-      track(repeat(performance.now(), (deadline) => read(pool, quoted, statement, deadline))),
+    read: (statement) => call(performance.now(), (deadline) => read(pool, quoted, statement, deadline)),
     changeAtOnce: (statement, maxLockWaitMs, since) =>
-      track(
-        repeat(since, (deadline) =>
-          withConnection(pool, deadline, async (send) => {
-            const [, rows = []] = await send(begin(deadline, maxLockWaitMs), statement, COMMIT);
-            return rows;
-          }),
-        ),
-      ),
+      call(since, (deadline) => sendAtOnce(pool, statement, deadline, maxLockWaitMs)),
     change: (work, since = performance.now()) =>
-      track(repeat(since, (deadline) => change(pool, quoted, work, deadline))),
+      call(since, (deadline) => change(pool, quoted, work, deadline)),
   };
+}
+
+/** Runs one statement that changes rows, and returns those of its `RETURNING`. */
+export function write({ change }: Database, statement: Statement, durable = false): Promise<Rows> {
+  return change({ durable, first: [statement], decide: ([rows = []]) => ({ result: () => rows }) });
 }
 
 /** Reads in a transaction, so that the server ends the statement too when the caller no longer waits for it. */
@@ -155,14 +154,14 @@ async function change<T>(pool: PostgresPool, schema: string, work: Work<T>, dead
       const { state, rows: firstRows } = splitState(rows, columns);
       const decided = work.decide([firstRows, ...more]);
       sent = { state, decided };
-      const written = await send(...decided.writes, COMMIT);
+      const written = await send(...(decided.writes ?? []), COMMIT);
       return decided.result(written.slice(0, -1));
     });
   } catch (error) {
     if (sent === undefined || !(error instanceof DatabaseError) || error.isRolledBack) throw error;
     const { state, decided } = sent;
     if (!(await isCommitted(pool, state, deadline))) throw error;
-    return decided.result(error.rows.length < decided.writes.length ? undefined : error.rows);
+    return decided.result(error.rows.length < (decided.writes?.length ?? 0) ? undefined : error.rows);
   }
 }
 
@@ -204,6 +203,18 @@ async function isCommitted(
   }
   const message = "The connection was lost during a COMMIT. The change may have been made.";
   throw new StoreUnavailableError(message, { cause: problem });
+}
+
+/** Runs one statement in a transaction of its own, in one round trip. */
+async function sendAtOnce(
+  pool: PostgresPool,
+  statement: Statement,
+  deadline: number,
+  maxLockWaitMs?: number,
+): Promise<Rows> {
+  const statements = [begin(deadline, maxLockWaitMs), statement, COMMIT];
+  const [, rows = []] = await withConnection(pool, deadline, (send) => send(...statements));
+  return rows;
 }
 
 /** The time after which the server ends a transaction whose client has stopped between its two round trips. */
@@ -321,14 +332,8 @@ export async function migrateTables(
 }
 
 /** Reads the catalogues of the server, and no table of ours. */
-export async function readCatalogs(
-  pool: PostgresPool,
-  statement: Statement,
-  deadline: number,
-): Promise<Rows> {
-  const sent = withConnection(pool, deadline, (send) => send(begin(deadline), statement, COMMIT));
-  const [, rows = []] = await sent.catch(throwStoreError);
-  return rows;
+export function readCatalogs(pool: PostgresPool, statement: Statement, deadline: number): Promise<Rows> {
+  return sendAtOnce(pool, statement, deadline).catch(throwStoreError);
 }
 
 function throwStoreError(error: unknown): never {

@@ -203,6 +203,6 @@ async function check({ schema, change }: Database): Promise<void> {
       { text: `UPDATE ${schema}.settings SET value = value WHERE name = 'schema_version' RETURNING name` },
       { text: `SELECT 1 FROM ${tables.join(", ")} WHERE false FOR NO KEY UPDATE` },
     ],
-    decide: () => ({ writes: [], result: () => undefined }),
+    decide: () => ({ result: () => undefined }),
   });
 }

@@ -45,8 +45,7 @@ export function createOrderStore(database: Database): PostgresOrderStore {
         first: [{ text, values: [id] }],
         decide([rows = []]) {
           const [row] = rows;
-          if (row === undefined)
-            return { writes: [], result: () => ({ ok: false, code: "order_not_found" }) };
+          if (row === undefined) return { result: () => ({ ok: false, code: "order_not_found" }) };
           const order = readOrderToChange(id, `${row[0]}`, `${row[1]}`, event);
           const { result, changed: after } = decideEvent(order, event, at);
           const updates = after === undefined ? [] : [{ id, before: order, after, added }];

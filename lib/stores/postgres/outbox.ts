@@ -3,7 +3,7 @@ import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { blockersStatement, LOCK_WAIT_MS, takeStrongLocks } from "./blockers.ts";
-import type { Database, Rows, Statement } from "./database.ts";
+import { type Database, isTrue, write } from "./database.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
@@ -12,17 +12,15 @@ const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x
  * The outbox over the table `outbox`. While the triggers are there, each statement that writes orders adds them to it,
  * whoever writes; creating them waits for the transactions that have changed orders.
  */
-export function createOutbox({ schema, read, change }: Database): Outbox {
+export function createOutbox(database: Database): Outbox {
+  const { schema, read, change } = database;
   const joined = `${schema}.outbox x JOIN ${schema}.orders o ON o.id = x.id`;
 
   async function isOn(): Promise<boolean> {
     const text = `SELECT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'outbox_changed' AND tgrelid = $1::regclass)`;
     const [row] = await read({ text, values: [`${schema}.orders`] });
-    return row?.[0] === true || row?.[0] === "t";
+    return isTrue(row?.[0]);
   }
-
-  const write = (statement: Statement, durable = false): Promise<Rows> =>
-    change({ durable, first: [statement], decide: ([rows = []]) => ({ writes: [], result: () => rows }) });
 
   /** Returns the orders that it has found. Each has the number of its changes, which a change raises, or waits for this. */
   async function acknowledge(
@@ -109,7 +107,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
                     FROM ${schema}.orders o
                     WHERE o.id = x.id AND x.id = ANY (ARRAY(SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1
                       ORDER BY due, since LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING ${COLUMNS}`;
-      return (await write({ text, values: [at, limit, lease] })).map(toWaitingOrder);
+      return (await write(database, { text, values: [at, limit, lease] })).map(toWaitingOrder);
     },
 
     async held(after, limit) {
@@ -126,7 +124,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
         SELECT x.id FROM ${schema}.outbox x JOIN unnest($1::bigint[], $2::bigint[]) AS n (id, hold)
           ON n.id = x.id AND n.hold = x.due FOR UPDATE OF x SKIP LOCKED)
         UPDATE ${schema}.outbox x SET due = 0 FROM n WHERE x.id = n.id RETURNING x.id`;
-      await write({ text, values });
+      await write(database, { text, values });
     },
 
     async acknowledge(deliveries) {
@@ -137,7 +135,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
 
     async postpone(id, lease, due: Instant = NEVER) {
       const text = `UPDATE ${schema}.outbox SET due = $3, attempts = attempts + 1 WHERE id = $1 AND due = $2 RETURNING id`;
-      await write({ text, values: [id, lease, due] });
+      await write(database, { text, values: [id, lease, due] });
     },
 
     async list(kind, limit) {
@@ -149,7 +147,7 @@ export function createOutbox({ schema, read, change }: Database): Outbox {
     async retry(id) {
       const text = `UPDATE ${schema}.outbox SET due = 0, attempts = 0
                     WHERE due > 0 AND ($1::bigint IS NULL OR id = $1) RETURNING id`;
-      return (await write({ text, values: [id ?? null] }, true)).length;
+      return (await write(database, { text, values: [id ?? null] }, true)).length;
     },
 
     async backlog() {

@@ -97,7 +97,7 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
           withState(schema, first, columns, true),
           ...guarded(others),
         ]);
-        const { writes, result } = decide([visible(firstRows, columns), ...rows]);
+        const { writes = [], result } = decide([visible(firstRows, columns), ...rows]);
         return result(await send(guarded(writes)));
       }),
   };

@@ -73,7 +73,7 @@ export interface PostgresStore extends Store {
 /** Opens the store. Nothing is sent before the first call. Throws `InvalidInputError` for options that cannot be used. */
 export function createPostgresStore({ existing = false, ...options }: PostgresStoreOptions): PostgresStore {
   assertOptionNames(options, ["connectionString", "poolSize", "pool", "schema"]);
-  const { pool, schema, close } = openPool(options);
+  const { pool, opened, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;
   const orders = withReadOnlyMethods(createOrderStore(database));
@@ -83,7 +83,7 @@ export function createPostgresStore({ existing = false, ...options }: PostgresSt
     outbox: createOutbox(database),
     check: () => check(database),
     connections() {
-      const { totalCount: total = 0, idleCount: idle = 0, waitingCount: waiting = 0 } = pool;
+      const { totalCount: total = 0, idleCount: idle = 0, waitingCount: waiting = 0 } = opened() ?? {};
       return { busy: total - idle, idle, waiting };
     },
     close() {
@@ -142,7 +142,7 @@ function openPool({
       throw invalidInput("pool", "Give a Pool of pg, or an object with its method connect().");
     if (poolSize !== undefined)
       throw invalidInput("poolSize", "A pool has a size of its own. Give poolSize with a connectionString.");
-    return { pool, schema: chosen ?? DEFAULT_SCHEMA, close: async () => {} };
+    return { pool, opened: () => pool, schema: chosen ?? DEFAULT_SCHEMA, close: async () => {} };
   }
   const { connectionString, schema = chosen ?? DEFAULT_SCHEMA } = readConnectionString(text);
   if (chosen !== undefined && chosen !== schema)
@@ -158,18 +158,8 @@ function openPool({
   };
   return {
     schema,
-    pool: {
-      connect: async () => (opened ?? (await open())).connect(),
-      get totalCount() {
-        return opened?.totalCount ?? 0;
-      },
-      get idleCount() {
-        return opened?.idleCount ?? 0;
-      },
-      get waitingCount() {
-        return opened?.waitingCount ?? 0;
-      },
-    },
+    pool: { connect: async () => (opened ?? (await open())).connect() },
+    opened: () => opened,
     close: async () => (await opening)?.end(),
   };
 }

@@ -6,7 +6,7 @@ import { idOfWire } from "../../orders/wire.ts";
 import { readOrders } from "../order-rows.ts";
 import { callTimeout } from "./client.ts";
 import { BUCKETS } from "./schema.ts";
-import { type Item, type ReadRange, stringOf, type TableClient } from "./table.ts";
+import { type Item, pagesOf, type ReadRange, stringOf, type TableClient } from "./table.ts";
 
 /** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */
 const PAGE_SIZE = 500;
@@ -247,17 +247,11 @@ export async function readPage(
 /** Counts the orders by status. Reads every order, in pages of 1 MB, of all buckets in parallel. */
 export async function countOrders(table: TableClient): Promise<OrderCounts> {
   const counts = new Map<string, number>();
-  const count = (items: readonly Item[]) => {
-    for (const { status } of items) counts.set(stringOf(status), (counts.get(stringOf(status)) ?? 0) + 1);
-  };
   const countBucket = async (_: unknown, bucket: number) => {
     const values = { ":bucket": { N: String(bucket) } };
     const range = { condition: "#bucket = :bucket", projection: "#status", values };
-    for (let from: Item | undefined, hasMore = true; hasMore; hasMore = from !== undefined) {
-      const page = await limitPages(() => table.read({ ...range, from }, (items) => items, callTimeout()));
-      count(page.kept);
-      from = page.next;
-    }
+    for await (const items of pagesOf(table, range, limitPages))
+      for (const { status } of items) counts.set(stringOf(status), (counts.get(stringOf(status)) ?? 0) + 1);
   };
   await Promise.all(Array.from({ length: BUCKETS }, countBucket));
   return sumByStatus(counts);

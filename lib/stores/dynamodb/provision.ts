@@ -22,7 +22,7 @@ export async function createDynamodbTables({ client, ...naming }: DynamodbTables
   await withClient(client, async (dynamodb) => {
     const create = async (definition: TableDefinition) => {
       const command = new CreateTableCommand(createTableInput(definition));
-      await ignoring("ResourceInUseException", () => dynamodb.send(command));
+      await send(() => dynamodb.send(command).catch(ignoring("ResourceInUseException")));
       await send(() =>
         waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: definition.name }),
       );
@@ -36,7 +36,7 @@ export async function deleteDynamodbTables({ client, ...naming }: DynamodbTables
   await withClient(client, async (dynamodb) => {
     const drop = async ({ name }: TableDefinition) => {
       const command = new DeleteTableCommand({ TableName: name });
-      await ignoring("ResourceNotFoundException", () => dynamodb.send(command));
+      await send(() => dynamodb.send(command).catch(ignoring("ResourceNotFoundException")));
       await send(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
     };
     await Promise.all(Object.values(tableDefinitions(naming)).map(drop));
@@ -55,12 +55,8 @@ async function withClient(
   }
 }
 
-async function ignoring(name: string, request: () => Promise<unknown>): Promise<void> {
-  await send(async () => {
-    try {
-      await request();
-    } catch (error) {
-      if (!(error instanceof Error && error.name === name)) throw error;
-    }
-  });
+function ignoring(name: string): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof Error && error.name === name)) throw error;
+  };
 }

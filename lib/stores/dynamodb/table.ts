@@ -276,10 +276,14 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
   };
 }
 
-/** The items of all pages of a range, page by page. */
-export async function* pagesOf(table: TableClient, range: ReadRange): AsyncGenerator<readonly Item[]> {
+/** The items of all pages of a range, page by page. `limit` can make a page wait before it is read. */
+export async function* pagesOf(
+  table: TableClient,
+  range: ReadRange,
+  limit = <T>(read: () => Promise<T>): Promise<T> => read(),
+): AsyncGenerator<readonly Item[]> {
   for (let from = range.from, hasMore = true; hasMore; hasMore = from !== undefined) {
-    const page = await table.read({ ...range, from }, (items) => items, callTimeout());
+    const page = await limit(() => table.read({ ...range, from }, (items) => items, callTimeout()));
     yield page.kept;
     from = page.next;
   }

@@ -1,19 +1,26 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
 import { cloudflare } from "./cloudflare.ts";
-import type { DnsProvider, Zone } from "./dns-provider.ts";
+import type { DnsProvider, Zone, ZoneRecord } from "./dns-provider.ts";
 import { route53 } from "./route53.ts";
-import {
-  findOwnRecord,
-  findRecordConflicts,
-  namesToCheck,
-  type StackMark,
-  selectZone,
-  type ZoneCheckInput,
-  zoneCandidates,
-} from "./zone-check.ts";
 
 /** The DNS providers at which stacks create their records, by the value of the setting `dns`. */
 export const DNS_PROVIDERS = { cloudflare, route53 } as const satisfies Readonly<Record<string, DnsProvider>>;
+
+/** A host with the settings that its records depend on. */
+interface ZoneCheckInput {
+  readonly host: string;
+  /** True if its routing record is not to be created. */
+  readonly held: boolean;
+  /** The identifier of the record to import. @default none */
+  readonly adopt?: string | undefined;
+}
+
+/** By what a stack recognises its own records: their type at the DNS provider, and their comment. */
+interface StackMark {
+  readonly provider: DnsProvider;
+  readonly comment: string;
+}
 
 export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
   /** True if the host has a routing record that this stack created. */
@@ -70,4 +77,97 @@ export async function findZones(
     warnings.push(...selected.warnings);
   }
   return { zones, problems, warnings };
+}
+
+/** The zone of a host, or the reason why its records cannot be created, with the fix. */
+type ZoneSelection =
+  | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
+
+/** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
+export function zoneCandidates(host: string): readonly string[] {
+  return namesWithin(host, locateInZone(host).zone);
+}
+
+/**
+ * Selects the zone of a host: the longest match that is active, because DNS asks a zone above as long as the one below it
+ * is not delegated.
+ */
+export function selectZone(
+  host: string,
+  zones: readonly Zone[],
+  { label, describeMissingZone }: DnsProvider,
+): ZoneSelection {
+  const matches = zones
+    .filter(({ name }) => isWithin(host, name))
+    .sort((one, other) => other.name.length - one.name.length);
+  const [nearest] = matches;
+  if (nearest === undefined) {
+    const message = `${host}: ${describeMissingZone(zoneCandidates(host))}`;
+    return { ok: false, code: "no_zone", message };
+  }
+  const zone = matches.find(({ status }) => status === "active") ?? nearest;
+  const { name, problem, note } = zone;
+  if (problem !== undefined) return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
+  const warnings = [
+    note === undefined ? "" : `${host}: ${note}`,
+    nearest.name === name
+      ? ""
+      : `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
+  ];
+  return { ok: true, zone, warnings: warnings.filter(Boolean) };
+}
+
+/** The host, and the names between it and its zone: an NS record at one of them delegates the host out of the zone. */
+export function namesToCheck(host: string, zone: string): readonly string[] {
+  return [host, ...namesWithin(host, zone).filter((name) => name !== host && name !== zone)];
+}
+
+/** The stack's own routing record, recognised by its comment. */
+export function findOwnRecord(
+  host: string,
+  records: readonly ZoneRecord[],
+  { provider, comment }: StackMark,
+): ZoneRecord | undefined {
+  return records.find(
+    (each) => each.name === host && each.type === provider.route.type && each.comment === comment,
+  );
+}
+
+/** Describes every record that prevents the host's routing record from being created or imported, with the fix. */
+export function findRecordConflicts(
+  { host, held, adopt }: ZoneCheckInput,
+  zone: string,
+  records: readonly ZoneRecord[],
+  mark: StackMark,
+): readonly string[] {
+  const own = findOwnRecord(host, records, mark);
+  const conflicts = records.filter((record) => {
+    const { id, name, type } = record;
+    if (type === "NS") return name !== zone;
+    if (held || record === own || name !== host || !["A", "AAAA", "CNAME"].includes(type)) return false;
+    return !mark.provider.route.adoptable.includes(type) || id !== adopt;
+  });
+  const isMissing =
+    adopt !== undefined &&
+    own === undefined &&
+    !records.some(({ id, name }) => id === adopt && name === host);
+  const missing = `${host}: 'adopt' names the record ${adopt}, but the host has no such record. Correct or remove it.`;
+  return [
+    ...conflicts.map((record) => `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark)}`),
+    ...(isMissing ? [missing] : []),
+  ];
+}
+
+function describeRecord({ id, name, type, content, comment }: ZoneRecord): string {
+  // The identifier of a record at Route 53 ends with it.
+  const note = !comment || id.endsWith(comment) ? "" : `, comment '${comment}'`;
+  return `${type} ${name} → ${content} (record ${id}${note})`;
+}
+
+function explainConflict(record: ZoneRecord, zone: string, { provider, comment }: StackMark): string {
+  if (record.type === "NS") {
+    return "delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.";
+  }
+  return `${provider.describeConflict(record, zone, comment)} If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.`;
 }

@@ -6,7 +6,7 @@ import {
   namesToCheck,
   selectZone,
   zoneCandidates,
-} from "../../../infra/domains/zone-check.ts";
+} from "../../../infra/domains/managed-dns.ts";
 import { hostKey, ownershipComment } from "../../../infra/names.ts";
 import { zone } from "../harness/cloud.ts";
 

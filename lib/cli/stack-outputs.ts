@@ -57,8 +57,7 @@ export async function readStackDomains(
       // The status of the host, if the outputs have the reason for its state.
       const stack = stackStatusSchema.strip().safeParse(output).data;
       return {
-        ...{ host, role, validationRecord: validationOf(validationRecord) },
-        ...(target === undefined ? {} : { target }),
+        ...{ host, role, target, validationRecord: validationOf(validationRecord) },
         ...(stack === undefined ? {} : { stack }),
       };
     }),

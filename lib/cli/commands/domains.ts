@@ -202,10 +202,7 @@ interface TargetedHost extends HostToVerify {
 
 function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
   const zones = readZones(values, (name) => hosts.some(({ host }) => host === name));
-  return hosts.map((host) => {
-    const zone = zones.get(host.host);
-    return zone === undefined ? host : { ...host, zone };
-  });
+  return hosts.map((host) => ({ ...host, zone: zones.get(host.host) }));
 }
 
 export function readZones(

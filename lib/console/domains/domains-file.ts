@@ -89,10 +89,7 @@ export function openDomainsFile({
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
     const parsed = parseFile(text, plan);
     if (!parsed.ok) return parsed;
-    const hosts = hostsOf(parsed.domains).map((each) => {
-      const zone = zones?.get(each.host);
-      return { ...each, ...(target && { target }), ...(zone && { zone }) };
-    });
+    const hosts = hostsOf(parsed.domains).map((each) => ({ ...each, target, zone: zones?.get(each.host) }));
     return { ok: true, version, hosts };
   }
 

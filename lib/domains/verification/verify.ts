@@ -59,7 +59,7 @@ export interface VerificationOptions {
    */
   readonly authorities?: readonly CertificateAuthority[];
   /** The zone of the host. @default found in DNS */
-  readonly zone?: string;
+  readonly zone?: string | undefined;
   /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
   readonly knownZones?: readonly string[];
   /**
@@ -175,13 +175,9 @@ function aspectState<A extends "dns" | "certificate">(
 }
 
 /** A host to verify, with its own target if hosts have different ones. */
-export interface HostToVerify extends ConfiguredHost {
-  /** @default the `target` of the options */
-  readonly target?: string;
-  /** @default found in DNS */
-  readonly zone?: string;
-  /** See `VerificationOptions`. */
-  readonly validationRecord?: VerificationOptions["validationRecord"];
+export interface HostToVerify
+  extends ConfiguredHost,
+    Pick<VerificationOptions, "target" | "zone" | "validationRecord"> {
   /** The status of the host in the last update of the stack that serves it. The report repeats it. @default none */
   readonly stack?: StackStatus;
 }

@@ -146,16 +146,14 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
 const MAX_HOST_CHARS = 64;
 
 /** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
-function findHostIssues(
+function* findHostIssues(
   settings: z.output<typeof otherSettings>,
   domains: DomainMapping | undefined,
-): readonly Issue[] {
-  const issues: Issue[] = [];
-  const report = (path: string, message: string) => issues.push({ path, message });
+): Iterable<Issue> {
   const known = domains === undefined ? [] : hostsOf(domains).map(({ host }) => host);
   for (const host of known.filter(({ length }) => length > MAX_HOST_CHARS)) {
     const problem = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}.`;
-    report("domains", `${problem} Choose a shorter name.`);
+    yield { path: "domains", message: `${problem} Choose a shorter name.` };
   }
   const hosts = {
     reverify: Object.keys(settings.reverify),
@@ -163,26 +161,22 @@ function findHostIssues(
     adopt: Object.keys(settings.adopt),
     certificates: Object.keys(settings.certificates),
   };
-  for (const [key, names] of Object.entries(hosts))
-    for (const name of names.filter((each) => !known.includes(each)))
-      report(key, `${name} is not one of the configured domains. Add it to 'domains', or remove it here.`);
+  for (const [path, names] of Object.entries(hosts))
+    for (const name of names.filter((each) => !known.includes(each))) {
+      const fix = "Add it to 'domains', or remove it here.";
+      yield { path, message: `${name} is not one of the configured domains. ${fix}` };
+    }
   for (const name of hosts.hold.filter((each) => hosts.adopt.includes(each)))
-    report("hold", `${name} is also in 'adopt'. Remove it from one of the two keys.`);
-  for (const name of hosts.reverify.filter((each) => hosts.certificates.includes(each)))
-    report(
-      "reverify",
-      `${name} is also in 'certificates', so no certificate is requested for it. Remove it here.`,
-    );
-  if (settings.closePlatformHost && known.length === 0)
-    report(
-      "closePlatformHost",
-      "Without custom hosts nothing would be served. Add 'domains', or remove this key.",
-    );
-  for (const key of settings.dns === "manual" ? (["hold", "adopt"] as const) : [])
-    if (hosts[key].length > 0)
-      report(
-        key,
-        "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.",
-      );
-  return issues;
+    yield { path: "hold", message: `${name} is also in 'adopt'. Remove it from one of the two keys.` };
+  for (const name of hosts.reverify.filter((each) => hosts.certificates.includes(each))) {
+    const reason = "so no certificate is requested for it. Remove it here.";
+    yield { path: "reverify", message: `${name} is also in 'certificates', ${reason}` };
+  }
+  if (settings.closePlatformHost && known.length === 0) {
+    const message = "Without custom hosts nothing would be served. Add 'domains', or remove this key.";
+    yield { path: "closePlatformHost", message };
+  }
+  if (settings.dns !== "manual") return;
+  const message = "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.";
+  for (const path of ["hold", "adopt"] as const) if (hosts[path].length > 0) yield { path, message };
 }

@@ -138,52 +138,44 @@ interface Conflict {
   readonly message: string;
 }
 
-/** The hosts of a mapping whose fields are valid. */
-type Hosts = Pick<DomainMapping, "primary" | "aliases" | "redirects">;
-
 /**
- * Finds the hosts of a mapping that contradict each other: aliases or redirects without a primary, a host with two
- * roles, and redirects to a host other than the primary. See lib/domains/README.md#domain-mapping.
+ * Finds the hosts of a mapping with valid fields that contradict each other: aliases or redirects without a primary, a host
+ * with two roles, and redirects to a host other than the primary. See lib/domains/README.md#domain-mapping.
  */
-function findHostConflicts({ primary, aliases, redirects }: Hosts): readonly Conflict[] {
-  if (primary !== undefined)
-    return [...findDuplicates(primary, { aliases, redirects }), ...findStrayRedirects(primary, redirects)];
-  if (aliases.length + redirects.length === 0) return [];
-  const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";
-  return [{ path: ["primary"], message }];
-}
-
-function findDuplicates(
-  primary: string,
-  { aliases, redirects }: Omit<Hosts, "primary">,
-): readonly Conflict[] {
+function* findHostConflicts({
+  primary,
+  aliases,
+  redirects,
+}: Pick<DomainMapping, "primary" | "aliases" | "redirects">): Iterable<Conflict> {
+  if (primary === undefined) {
+    const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";
+    if (aliases.length + redirects.length > 0) yield { path: ["primary"], message };
+    return;
+  }
   const hosts = [
     ...aliases.map((host, index) => ({ host, path: ["aliases", index] })),
     ...redirects.map(({ from }, index) => ({ host: from, path: ["redirects", index, "from"] })),
   ];
   const first = new Map([[primary, "domains.primary"]]);
-  return hosts.flatMap(({ host, path }) => {
+  for (const { host, path } of hosts) {
     const earlier = first.get(host);
     if (earlier === undefined) {
       first.set(host, formatPath(["domains", ...path]));
-      return [];
+      continue;
     }
     const message =
       host === primary && path[0] === "redirects"
         ? `${host} is the primary, which cannot redirect. Remove this redirect, or choose another primary.`
         : `${host} is listed twice, first at ${earlier}. Remove one of the two.`;
-    return [{ path, message }];
-  });
-}
-
-function findStrayRedirects(primary: string, redirects: Hosts["redirects"]): readonly Conflict[] {
-  return redirects.flatMap(({ from, to }, index) => {
+    yield { path, message };
+  }
+  for (const [index, { from, to }] of redirects.entries()) {
     // A redirect from the primary has been reported at its 'from'.
-    if (to === primary || from === primary) return [];
+    if (to === primary || from === primary) continue;
     const message =
       from === to
         ? `${from} redirects to itself. Redirect it to the primary, ${primary}.`
         : `A host can redirect only to the primary. Write ${primary}.`;
-    return [{ path: ["redirects", index, "to"], message }];
-  });
+    yield { path: ["redirects", index, "to"], message };
+  }
 }

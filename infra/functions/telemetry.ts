@@ -59,11 +59,10 @@ export function createTelemetry(options: {
           ...orders,
           async *list() {
             let rows = 0;
-            let isLong = false;
             for await (const page of orders.list()) {
+              const wasLong = rows > LONG_LIST_ORDERS;
               rows += countRecords(page.json);
-              const becomesLong: boolean = !isLong && rows > LONG_LIST_ORDERS;
-              isLong ||= becomesLong;
+              const becomesLong = !wasLong && rows > LONG_LIST_ORDERS;
               // Emitted before the last page is yielded, because the consumer may not resume after it. A long list may
               // never get there, because the platform cuts it off.
               if (page.last || becomesLong) emit({ name: "ListRows", value: rows });

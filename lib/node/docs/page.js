@@ -16,7 +16,6 @@
  * }} Fields
  * @typedef {{ specSelectors: { specJson(): Fields } }} System
  * @typedef {{ createElement(type: unknown, props: Props | null, ...children: unknown[]): unknown }} React
- * @typedef {{ info: { title: string }, servers: readonly object[] }} Spec
  */
 
 /** @type {{ (config: object): void, presets: { apis: unknown } }} */
@@ -95,8 +94,8 @@ function repair() {
 }
 new MutationObserver(repair).observe(document.documentElement, { childList: true, subtree: true });
 
-/** @param {Spec} spec */
-function render(spec) {
+try {
+  const spec = await (await fetch("openapi.json")).json();
   document.title = `${spec.info.title} API`;
   SwaggerUIBundle({
     spec: { ...spec, servers: spec.servers.slice(0, 1) },
@@ -111,10 +110,6 @@ function render(spec) {
     queryConfigEnabled: false,
     validatorUrl: null,
   });
-}
-
-try {
-  render(await (await fetch("openapi.json")).json());
 } catch (error) {
   const { message } = /** @type {Error} */ (error);
   document.body.append(`The OpenAPI document could not be loaded: ${message}`);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
-import { assignTargets } from "../../lib/cli/commands/domains.ts";
+import { assignTargets, readZones } from "../../lib/cli/commands/domains.ts";
 import { readDomainsFile, readPlansFile } from "../../lib/cli/config-files.ts";
 import { formatErrorReport } from "../../lib/cli/errors.ts";
 import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
@@ -78,6 +78,16 @@ describe("the outputs of a stack", () => {
 });
 
 describe("targets", () => {
+  test("the host of a pair is read like those of a domains file, in any spelling", () => {
+    const names = ["xn--bcher-kva.example.com", "a.example.com"];
+    const hosts = names.map((host) => ({ host, role: "alias" }) as const);
+    const targets = assignTargets(hosts, ["Bücher.example.com.=B.example.net", "c.example.net"]);
+    expect(targets.map(({ target }) => target)).toEqual(["b.example.net", "c.example.net"]);
+    expect(readZones(["www.bücher.example=xn--bcher-kva.example"])).toEqual(
+      new Map([["www.xn--bcher-kva.example", "xn--bcher-kva.example"]]),
+    );
+  });
+
   const hosts = [{ host: "a.example.com", role: "primary" } as const];
   test.each([
     ["", '--target: "": The hostname is empty.'],

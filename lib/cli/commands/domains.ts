@@ -259,7 +259,9 @@ function readPairs(
 ): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const text of values) {
-    const [host = "", value, ...rest] = text.split("=").map(normalizeName);
+    const [name = "", value, ...rest] = text.split("=").map(normalizeName);
+    const parsed = parseHostname(name);
+    const host = parsed.ok ? parsed.hostname : name;
     if (!value || rest.length > 0 || !isDomain(host) || pairs.has(host))
       throw invalidInput(
         option,

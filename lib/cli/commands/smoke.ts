@@ -151,9 +151,8 @@ function findProblems(
   previous: Answer | undefined,
 ): readonly string[] {
   if (answer.status !== status) {
-    const found = codeOf(answer);
-    const detail = found === undefined ? "" : ` (${found})`;
-    return [`The status is ${answer.status}${detail}, expected ${status}.`];
+    const detail = codeOf(answer) ?? answer.headers.get("location") ?? "";
+    return [`The status is ${answer.status}${detail && ` (${detail})`}, expected ${status}.`];
   }
   const problems = Object.entries(headers).flatMap(([name, pattern]) => {
     // API Gateway may rename a header.

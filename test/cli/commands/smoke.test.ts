@@ -90,7 +90,7 @@ describe("a broken service exits with 1 and names the check and the problem:", (
       "a redirect",
       list(() => Response.redirect("https://login.example.com/", 302)),
       "list",
-      /status is 302, expected 200/,
+      /status is 302 \(https:\/\/login\.example\.com\/\), expected 200/,
     ],
     ["a missing header", header("x-ratelimit-reset"), "headers", /x-ratelimit-reset is missing/],
     ["a cacheable list", header("cache-control", "public"), "headers", /cache-control is "public"/],

@@ -3,12 +3,12 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
-import { invalidInput } from "../../core/errors.ts";
+import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { type CommandContext, withStoreOrCreate } from "../context.ts";
-import { EXIT, explainFileError } from "../errors.ts";
+import { EXIT, explainFileError, systemErrorCode } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
 import { readFormat } from "./import-format.ts";
@@ -77,7 +77,8 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               return context.exit(EXIT.failed);
             }
             reportStop("Fix the cause, then import the same file again");
-            throw error;
+            const isDamaged = systemErrorCode(error).startsWith("Z_");
+            throw isDamaged ? invalidInput(file, `It cannot be unpacked: ${errorMessage(error)}.`) : error;
           }
           progress.stop();
           await printResult(context, counts);

@@ -141,6 +141,11 @@ test.each<[name: string, content: string | Buffer, message: RegExp]>([
   ["more after an array", '[{"id":1}]\n{"id":2}\n', /There is more after the end of the array/],
   ["an array without its second element", '[{"id":1},,{"id":2}]', /has a comma without an element/],
   ["an array with a comma at its end", '[{"id":1}, \n]', /has a comma without an element/],
+  [
+    "gzip that was cut",
+    gzipSync(LINES).subarray(0, -9),
+    /import\.bin: It cannot be unpacked: unexpected end/,
+  ],
   ["CSV in gzip", gzipSync("id;pet\n1;2\n"), /The file is CSV/],
 ])("%s is an error that says once what the file is", async (_name, content, message) => {
   const path = join(cli.directory, "import.bin");

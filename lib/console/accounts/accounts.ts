@@ -5,7 +5,13 @@ import {
   explainAccountError,
   usedQuotasAt,
 } from "../../accounts/account.ts";
-import { type Accounts, createAccounts, type IssuedKey, type KeyResult } from "../../accounts/accounts.ts";
+import {
+  type Accounts,
+  createAccounts,
+  explainEnvironment,
+  type IssuedKey,
+  type KeyResult,
+} from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { formatDuration } from "../../core/text.ts";
@@ -25,9 +31,14 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     createAccounts({ store: store.accounts, environment: keysFor, clock, plans: knownPlans });
   const accounts = accountsOf(environment ?? "test");
 
-  /** The operations that issue keys, if no environment is given for the one that the store has recorded. */
+  /** The operations that issue keys, for the environment that the store has recorded. */
   async function accountsForKeys(): Promise<Accounts<string>> {
-    return accountsOf(environment ?? (await store.accounts.recordEnvironment("test")));
+    const recorded = await store.accounts.recordEnvironment(environment ?? "test");
+    if (environment !== undefined && recorded !== environment) {
+      const problem = explainEnvironment(recorded, environment);
+      throw invalidInput("STORE_ORDERS_ENVIRONMENT", `${problem} Start the console again without it.`);
+    }
+    return accountsOf(recorded);
   }
 
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));

@@ -219,9 +219,8 @@ test.each([
       const { status, text } = await post(`accounts/acme/${path}`, { overlapMs: "0" });
       const [, issued] = /id="issued-key">so_(\w+?)_/.exec(text) ?? [];
       expect([status, issued], path).toEqual([expected === undefined ? 422 : 200, expected]);
-      expect(text.includes(`The keys of this store are for &#39;${recorded}&#39;`)).toBe(
-        issued === undefined,
-      );
+      const problem = `The keys of this store are for &#39;${recorded}&#39;, so none can be issued for &#39;${environment}&#39;.`;
+      expect(text.includes(`${problem} Start the console again without it.`)).toBe(issued === undefined);
     }
     expect(await accounts.recordEnvironment("test")).toBe(recorded ?? expected);
   },

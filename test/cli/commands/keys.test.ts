@@ -171,6 +171,23 @@ test("keys list --state lists only the keys in that state", async () => {
   expect([await list("banned"), await list("expired")]).toEqual([[], []]);
 });
 
+test("a time in the past and an overlap that is too long are errors of their flags, and issue no key", async () => {
+  const database = ["--database", "limits.db"];
+  await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  const issued = await cli.json<{ keyId: string }>("keys", "issue", "--account", "acme", ...database);
+  const past = ["issue", "--account", "acme", "--expires", "2001-01-01T00:00:00Z"];
+  for (const [args, message] of [
+    [past, "--expires: Give a time in the future."],
+    [["rotate", issued.keyId, "--overlap", "91d"], "--overlap: Use an overlap from 0 to 90 days."],
+  ] as const) {
+    const { status, stderr } = await cli.run(["keys", ...args, ...database]);
+    expect([status, stderr]).toEqual([2, `error: ${message}\n`]);
+  }
+  expect(await cli.json("keys", "list", ...database)).toMatchObject([
+    { keyId: issued.keyId, state: "active" },
+  ]);
+});
+
 test("a key has the name that it was issued with, also its successor, and one that is no name is rejected", async () => {
   const database = ["--database", "named.db"];
   await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);

@@ -57,7 +57,7 @@ export function parseList(query = ""): AccountList {
 }
 
 /** The query string of a list; empty for the first page of all accounts. */
-export function formatList({ show, starts }: AccountList): string {
+function formatList({ show, starts }: AccountList): string {
   const filter = show === "all" ? [] : [`show=${show}`];
   return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
 }

@@ -125,7 +125,7 @@ function parseSettingValues(raw: RawSettings): SettingsResult {
     ...(canary === undefined ? [] : [{ path: "canary", message: CANARY }]),
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
     ...(hosts?.ok === false ? hosts.issues : []),
-    ...(parsed.success && hosts?.ok !== false ? findHostIssues(parsed.data, domains) : []),
+    ...(parsed.success && hosts?.ok !== false ? findHostIssues(others, parsed.data, domains) : []),
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_settings", issues };
   return { ok: true, settings: domains === undefined ? parsed.data : { ...parsed.data, domains } };
@@ -147,6 +147,7 @@ const MAX_HOST_CHARS = 64;
 
 /** Checks the keys that refer to hosts: a mistyped host would have no effect, so it is an error. */
 function* findHostIssues(
+  raw: RawSettings,
   settings: z.output<typeof otherSettings>,
   domains: DomainMapping | undefined,
 ): Iterable<Issue> {
@@ -166,6 +167,9 @@ function* findHostIssues(
       const fix = "Add it to 'domains', or remove it here.";
       yield { path, message: `${name} is not one of the configured domains. ${fix}` };
     }
+  for (const path of ["reverify", "adopt", "certificates"] as const)
+    if (Object.keys(Object(raw[path])).length > hosts[path].length)
+      yield { path, message: "It has a host twice, in two spellings. Remove one of the two." };
   for (const name of hosts.hold.filter((each) => hosts.adopt.includes(each)))
     yield { path: "hold", message: `${name} is also in 'adopt'. Remove it from one of the two keys.` };
   for (const name of hosts.reverify.filter((each) => hosts.certificates.includes(each))) {

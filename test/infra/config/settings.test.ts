@@ -142,6 +142,10 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["text instead of a boolean", { protect: "yes" }],
     ["an unknown DNS provider", { dns: "bind" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],
+    [
+      "a host in two spellings",
+      { plan: "pro", domains, reverify: { "orders.example.com": 1, "ORDERS.example.com.": 2 } },
+    ],
     ["a host setting without domains", { hold: ["orders.example.com"] }],
     [
       "a host that is both held and adopted",

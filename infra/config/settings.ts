@@ -119,11 +119,13 @@ const CANARY =
 function parseSettingValues(raw: RawSettings): SettingsResult {
   const { domains: mapping, canary, ...others } = raw;
   const parsed = otherSettings.safeParse(others);
+  const topLevelKeys = (path: readonly PropertyKey[]) =>
+    path.length === 0 ? Object.keys(settingsSchema.shape) : [];
   const hosts = mapping === undefined ? undefined : parseDomains(mapping, { plan: planOf(raw) });
   const domains = hosts?.ok === true ? hosts.domains : undefined;
   const issues = [
     ...(canary === undefined ? [] : [{ path: "canary", message: CANARY }]),
-    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, topLevelKeys))),
     ...(hosts?.ok === false ? hosts.issues : []),
     ...(parsed.success && hosts?.ok !== false ? findHostIssues(others, parsed.data, domains) : []),
   ];
@@ -135,11 +137,6 @@ function parseSettingValues(raw: RawSettings): SettingsResult {
 function planOf({ plan }: RawSettings) {
   if (plan === undefined) return "free";
   return typeof plan === "string" && isPlan(plan) ? plan : "pro";
-}
-
-/** The known keys that an error message lists, at the top level only. */
-function keysAt(path: readonly PropertyKey[]): readonly string[] {
-  return path.length === 0 ? Object.keys(settingsSchema.shape) : [];
 }
 
 /** The common name of a certificate is limited to 64 characters (RFC 5280, appendix A.1). */

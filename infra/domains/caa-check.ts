@@ -12,20 +12,11 @@ interface HostWithCertificate {
   readonly hasCertificate: boolean;
 }
 
-interface CaaResult {
-  /** Every host that cannot get a certificate, with the offending record and the fix. */
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-}
-
 /**
- * Queries DNS for the CAA records of each host (RFC 8659). A lookup that fails is a warning: it must not prevent an
- * update, and ACM queries from elsewhere.
+ * Queries DNS for the CAA records of each host (RFC 8659). A host that cannot get a certificate is a problem, with the
+ * record and the fix. A lookup that fails is a warning: it must not prevent an update, and ACM queries from elsewhere.
  */
-export async function findCaaProblems(
-  hosts: readonly HostWithCertificate[],
-  resolver: DnsResolver,
-): Promise<CaaResult> {
+export async function findCaaProblems(hosts: readonly HostWithCertificate[], resolver: DnsResolver) {
   const checked = await Promise.all(
     hosts.map(async ({ zone, ...each }) => {
       // The check does not depend on the target, which is not known before the host has been created.

@@ -27,18 +27,9 @@ export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
   readonly hasOwnRecord: boolean;
 }
 
-/** The zones of the hosts, and what their records prevent. */
-interface ZonesResult {
-  /** By host: its zone. Hosts without a usable zone are missing. */
-  readonly zones: ReadonlyMap<string, HostZone>;
-  /** Everything that conflicts with the records to create, with the fix. */
-  readonly problems: readonly string[];
-  /** What to know of the zones, although records can be created. */
-  readonly warnings: readonly string[];
-}
-
 /**
- * Finds the zone of each host at a DNS provider, and everything in it that conflicts with the records to create.
+ * Finds the zone of each host at a DNS provider; those without a usable one are missing. `problems` are those of zones and
+ * everything that conflicts with the records to create, each with the fix; despite `warnings`, records can be created.
  *
  * @throws {pulumi.RunError} if the provider cannot be queried
  */
@@ -46,7 +37,7 @@ export async function findZones(
   inputs: readonly ZoneCheckInput[],
   mark: StackMark,
   options: pulumi.InvokeOptions,
-): Promise<ZonesResult> {
+) {
   const { provider } = mark;
   const candidates = [...new Set(inputs.flatMap(({ host }) => zoneCandidates(host)))];
   const found = (await Promise.all(candidates.map((name) => provider.zonesNamed(name, options)))).flat();

@@ -33,10 +33,11 @@ export interface PreflightOptions extends ProviderOptions {
  */
 export async function preflight(
   settings: Settings,
-  { resolver = resolverOf(settings), ...providers }: PreflightOptions = {},
+  { resolver: given, ...providers }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => host);
   if (hosts.length === 0) return [];
+  const resolver = given ?? createDnsResolver(settings.resolver ? { servers: [settings.resolver] } : {});
   /** The hosts for which a certificate is requested. */
   const requesting = hosts.filter((host) => settings.certificates[host] === undefined);
   const owner = ownerOf(settings);
@@ -103,10 +104,6 @@ async function findDelegation(
   return [
     `DNS asks ${asked.join(", ")} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`,
   ];
-}
-
-function resolverOf({ resolver }: Settings): DnsResolver {
-  return createDnsResolver(resolver === undefined ? {} : { servers: [resolver] });
 }
 
 /**

@@ -252,7 +252,7 @@ async function openDynamodb(location: string): Promise<OpenedStore> {
 
 /** Replaces an error of DynamoDB by one that names the missing setting or the tables, and the fix. */
 export function explainDynamodbError(error: unknown, location: string): unknown {
-  const cause = causeOf(error);
+  const cause = isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
   const explained = explainAwsConfiguration(cause);
   if (explained !== cause) return explained;
   if (cause?.name !== "ResourceNotFoundException") return error;
@@ -261,10 +261,6 @@ export function explainDynamodbError(error: unknown, location: string): unknown 
   return new StoreUnavailableError(
     `The table ${orders} or ${accounts} does not exist. Check --dynamodb and AWS_REGION, or create the tables with '${create}'.`,
   );
-}
-
-function causeOf(error: unknown): Error | undefined {
-  return isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
 }
 
 const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "store-orders";

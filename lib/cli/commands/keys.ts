@@ -30,7 +30,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
       const result = { account, keyId, key, expires: toRfc3339(expiresAt) };
       // A disk that is full is like a reader that has gone: the key exists, and nobody has it.
       const isShown = await printResult(context, result).catch(() => false);
-      if (!isShown) return fail({ code: "key_not_shown", message: `${keyId}: ${explainNotShown(keyId)}` });
+      const notShown = `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
+      if (!isShown) return fail({ code: "key_not_shown", message: `${keyId}: ${notShown}` });
       terminal.log("Store the key now: it cannot be shown again.");
     });
 
@@ -161,10 +162,6 @@ async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "acco
 
 const NO_KEY =
   "Pass exactly one whole API key, such as so_test_demo_… or one that was imported: the input has no key, several keys, or only a part of one.";
-
-function explainNotShown(keyId: string): string {
-  return `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
-}
 
 function readInstant(text: string): Instant {
   if (isDateTime(text)) return Date.parse(text);

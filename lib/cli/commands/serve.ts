@@ -12,6 +12,7 @@ import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
 import type { ConnectionLimits } from "../../node/limits.ts";
+import { formatHost } from "../../node/listen.ts";
 import { startNodeServer } from "../../node/server.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
@@ -83,7 +84,14 @@ export function defineServe(command: Command, context: CommandContext): void {
           "--platform-host",
           "Without --domains every host is served. Omit it, or add --domains.",
         );
-      const own = ownHosts(address.host, flags.platformHost);
+      // Served in addition to the hosts of the file.
+      const own = [
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        formatHost(address.host),
+        ...(flags.platformHost ?? []),
+      ];
       // What reads and validates the file takes half of the time to start.
       const hosts = file && (await import("../served-domains.ts")).watchDomainsFile(file, plan, own, warn);
 
@@ -309,11 +317,6 @@ function readPlatformHost(text: string): string {
     return invalid("Write a name or an IP address without a port, such as orders-api or 10.0.0.5.");
   }
   return name;
-}
-
-/** The server's own names, which are served in addition to the hosts of a domains file. */
-function ownHosts(host: string, names: readonly string[] = []): readonly string[] {
-  return ["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host, ...names];
 }
 
 async function startMetrics(

@@ -181,7 +181,9 @@ function stateOf(account: Account, now: Instant, plans?: PlanTable): Html {
   const bans = bansOf(account, now);
   const part = usedPart(account, now, plans);
   if (bans.length === 0 && part < HIGH) return html`<span class="quiet">–</span>`;
-  return html`${bans.length === 0 ? "" : banBadge(bans, now)} ${part < HIGH ? "" : limitBadge(part)}`;
+  const [level, place] = part < 1 ? ["warn", "near"] : ["bad", "at"];
+  const limit = html`<span class="badge ${level}">${place} a limit</span>`;
+  return html`${bans.length === 0 ? "" : banBadge(bans, now)} ${part < HIGH ? "" : limit}`;
 }
 
 function banBadge(ends: readonly Instant[], now: Instant): Html {
@@ -189,10 +191,4 @@ function banBadge(ends: readonly Instant[], now: Instant): Html {
   // Two badges have their place only without the seconds.
   const left = formatDuration(Math.ceil((Math.max(...ends) - now) / MINUTE_MS) * MINUTE_MS);
   return html`<span class="badge bad">${subject}<span class="wide">, ${left} left</span></span>`;
-}
-
-function limitBadge(part: number): Html {
-  return part < 1
-    ? html`<span class="badge warn">near a limit</span>`
-    : html`<span class="badge bad">at a limit</span>`;
 }

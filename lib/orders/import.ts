@@ -33,13 +33,6 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   if (rest !== "") yield [toLine(rest)];
 }
 
-interface ImportCounts {
-  readonly placed: number;
-  /** Orders that already existed with the same content. */
-  readonly unchanged: number;
-  readonly rejected: number;
-}
-
 /** A line that was not imported. */
 export interface RejectedLine {
   readonly number: number;
@@ -49,8 +42,12 @@ export interface RejectedLine {
 }
 
 /** One step of an import: the totals so far, and the lines that this step rejected, in order. */
-export interface ImportStep extends ImportCounts {
+export interface ImportStep {
   readonly line: number;
+  readonly placed: number;
+  /** Orders that already existed with the same content. */
+  readonly unchanged: number;
+  readonly rejected: number;
   readonly rejects: readonly RejectedLine[];
 }
 
@@ -69,35 +66,31 @@ export async function* importOrders(
   store: Pick<OrderStore, "place">,
   assumed?: OrderStatus,
 ): AsyncGenerator<ImportStep> {
-  let counts: ImportCounts = { placed: 0, unchanged: 0, rejected: 0 };
+  const counts = { placed: 0, unchanged: 0, rejected: 0 };
   let batch: Entry[] = [];
   let chars = 0;
   let line = 0;
 
   async function flush(): Promise<ImportStep> {
-    const entries = batch;
-    batch = [];
-    chars = 0;
-    const orders = entries.flatMap((entry) => ("order" in entry ? [entry.order] : []));
+    const orders = batch.flatMap((entry) => ("order" in entry ? [entry.order] : []));
     const outcomes = (orders.length > 0 ? await store.place(orders) : []).values();
-    const newCounts = { ...counts };
     const rejects: RejectedLine[] = [];
-    for (const entry of entries) {
+    for (const entry of batch) {
       if (!("order" in entry)) {
-        newCounts.rejected += 1;
         rejects.push(entry);
         continue;
       }
       const outcome = outcomes.next().value;
-      if (outcome === "placed" || outcome === "unchanged") newCounts[outcome] += 1;
+      if (outcome === "placed" || outcome === "unchanged") counts[outcome] += 1;
       else if (outcome === "conflict") {
         const { number, content, order } = entry;
         const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
-        newCounts.rejected += 1;
         rejects.push({ number, content, reason });
       } else throw new TypeError("The store returned no outcome of a placed order.");
     }
-    counts = newCounts;
+    counts.rejected += rejects.length;
+    batch = [];
+    chars = 0;
     return { ...counts, line, rejects };
   }
 

@@ -9,7 +9,7 @@ import {
 } from "../../accounts/account.ts";
 import { MINUTE_MS, NO_USAGE } from "../../plans/windows.ts";
 import { collect, defineCases } from "./contract-case.ts";
-import { AT, apiKey, outcomeName } from "./fixture.ts";
+import { AT, apiKey, limitedTo, outcomeName, replacing } from "./fixture.ts";
 
 const NOT_FOUND = { ok: false, code: "account_not_found" };
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
@@ -20,8 +20,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
       account,
       {
         id: "big-1",
-        plan: "enterprise",
-        customLimits: { perMinute: 60_000, perDay: 2 ** 40 },
+        ...limitedTo(60_000, 2 ** 40),
         keys: [
           { ...apiKey("a"), name: "ünit 7", expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
           apiKey("b"),
@@ -43,7 +42,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     await accounts.recordEnvironment("live");
     for (const id of ["acme/keys", "/settings", "acme/", "ACME", ""]) {
       assert.equal(await accounts.find(id), undefined, id);
-      assert.deepEqual(await accounts.update(id, (found) => ({ ok: true, account: found })), NOT_FOUND, id);
+      assert.deepEqual(await accounts.update(id, replacing({})), NOT_FOUND, id);
       assert.deepEqual(await accounts.resetUsage(id), NOT_FOUND, id);
       await accounts.unban(id, key.id);
     }
@@ -82,7 +81,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("an update replaces the settings, and a failed update or a missing account changes nothing", async (accounts) => {
     await accounts.create(account);
-    const enterprise = { ...account, plan: "enterprise", customLimits: { perMinute: 5, perDay: 6 } } as const;
+    const enterprise = { ...account, ...limitedTo(5, 6) };
     const updated = await accounts.update("acme", () => ({ ok: true, account: enterprise }));
     assert.deepEqual(updated, { ok: true, account: enterprise });
     const failure = { ok: false, code: "too_many_keys" } as const;
@@ -92,8 +91,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     await accounts.update("acme", () => ({ ok: true, account: { ...account, plan: "pro" } }));
     const { plan, customLimits } = (await accounts.find("acme")) ?? assert.fail();
     assert.deepEqual([plan, customLimits], ["pro", undefined]);
-    const updatedNobody = await accounts.update("nobody", (found) => ({ ok: true, account: found }));
-    assert.deepEqual(updatedNobody, NOT_FOUND);
+    assert.deepEqual(await accounts.update("nobody", replacing({})), NOT_FOUND);
   });
 
   test("a key that an update leaves out is gone, and one with its hash that is added later begins anew", async (accounts) => {
@@ -102,12 +100,10 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     const key = { accountId: "acme", hash: dropped.hash };
     await accounts.admit(key, AT);
     await accounts.recordRejections(key, 3, AT);
-    const save = (keys: readonly ApiKey[]) =>
-      accounts.update("acme", (current) => ({ ok: true, account: { ...current, keys } }));
-    await save([kept]);
+    await accounts.update("acme", replacing({ keys: [kept] }));
     assert.deepEqual((await accounts.find("acme"))?.keys, [kept]);
     assert.equal(outcomeName(await accounts.admit(key, AT)), "unknown_key");
-    await save([kept, dropped]);
+    await accounts.update("acme", replacing({ keys: [kept, dropped] }));
     const { keys, rejections, lastUses = {} } = (await accounts.find("acme")) ?? assert.fail();
     assert.deepEqual([keys, rejections, lastUses], [[kept, dropped], {}, {}]);
     assert.equal(outcomeName(await accounts.admit(key, AT)), "admitted");
@@ -118,10 +114,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     await accounts.create(account);
     for (const count of [0, 1, MAX_ACTIVE_KEYS, 1, 0, MAX_ACTIVE_KEYS, 0]) {
       const kept = keys.slice(0, count);
-      const updated = await accounts.update("acme", (found) => ({
-        ok: true,
-        account: { ...found, keys: kept },
-      }));
+      const updated = await accounts.update("acme", replacing({ keys: kept }));
       assert.ok(updated.ok);
       assert.deepEqual((await accounts.find("acme"))?.keys, kept);
       for (const { id, hash } of [apiKey(1), apiKey(MAX_ACTIVE_KEYS)]) {
@@ -215,7 +208,7 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
       ["other"],
     );
     assert.deepEqual(await accounts.delete("acme"), NOT_FOUND);
-    assert.deepEqual(await accounts.update("acme", (found) => ({ ok: true, account: found })), NOT_FOUND);
+    assert.deepEqual(await accounts.update("acme", replacing({})), NOT_FOUND);
     for (const id of ["other/keys", "/settings", ""])
       assert.deepEqual(await accounts.delete(id), NOT_FOUND, id);
 

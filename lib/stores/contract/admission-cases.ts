@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { revokeKey } from "../../accounts/account.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, admitted, createAccountFixture, FIRST, outcomeName, SECOND } from "./fixture.ts";
+import { AT, admitted, createAccountFixture, FIRST, limitedTo, outcomeName, SECOND } from "./fixture.ts";
 
 export const admissionCases = defineCases({ of: "accounts" }, (test) => {
   test("a key that was never issued is unknown, whether its account exists or not", async (accounts) => {
@@ -29,10 +29,7 @@ export const admissionCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("a new minute admits requests again, but a day that is used up does not until midnight UTC", async (accounts) => {
-    const fixture = await createAccountFixture(accounts, {
-      plan: "enterprise",
-      customLimits: { perMinute: 3, perDay: 5 },
-    });
+    const fixture = await createAccountFixture(accounts, limitedTo(3, 5));
     assert.equal(admitted(await fixture.burst(4, AT)), 3);
     assert.equal(admitted(await fixture.burst(4, AT + MINUTE_MS)), 2);
     const rejected = await fixture.admit(AT + 2 * MINUTE_MS);
@@ -45,10 +42,7 @@ export const admissionCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("concurrent requests across the end of a minute are each counted once, in the window that admits them", async (accounts) => {
-    const fixture = await createAccountFixture(accounts, {
-      plan: "enterprise",
-      customLimits: { perMinute: 3, perDay: 1_000 },
-    });
+    const fixture = await createAccountFixture(accounts, limitedTo(3, 1_000));
     let count = 0;
     for (let minute = 0; minute < 20; minute++) {
       const before = AT + minute * MINUTE_MS;
@@ -98,10 +92,7 @@ export const admissionCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("a window or a ban that a wrong clock wrote far in the future is replaced at the next request", async (accounts) => {
-    const fixture = await createAccountFixture(accounts, {
-      plan: "enterprise",
-      customLimits: { perMinute: 3, perDay: 1_000 },
-    });
+    const fixture = await createAccountFixture(accounts, limitedTo(3, 1_000));
     const farFuture = AT + 365 * DAY_MS;
     const future = await fixture.burst(30, farFuture);
     assert.ok(future.some((result) => outcomeName(result) === "api_key_banned"));

@@ -4,7 +4,7 @@ import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, KEY, outcomeName, SECOND } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, limitedTo, outcomeName, SECOND } from "./fixture.ts";
 
 export const banCases = defineCases({ of: "accounts" }, (test) => {
   test("the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key", async (accounts) => {
@@ -50,8 +50,7 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("rejections of different minutes do not add up, and requests during a ban do not extend it", async (accounts) => {
-    const customLimits = { perMinute: 1, perDay: 1_000 };
-    const { admit, burst } = await createAccountFixture(accounts, { plan: "enterprise", customLimits });
+    const { admit, burst } = await createAccountFixture(accounts, limitedTo(1, 1_000));
     for (const at of [AT, AT + MINUTE_MS]) {
       assert.equal((await burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
     }
@@ -81,7 +80,7 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("the given policy sets the threshold and the length of a ban", async (accounts) => {
-    await createAccountFixture(accounts, { plan: "enterprise", customLimits: { perMinute: 1, perDay: 9 } });
+    await createAccountFixture(accounts, limitedTo(1, 9));
     const policy = { maxRejections: 0, durationMs: 2 * MINUTE_MS };
     const admit = async (at: Instant) => outcomeName(await accounts.admit(KEY, at, policy));
     assert.deepEqual([await admit(AT), await admit(AT)], ["admitted", "api_key_banned"]);

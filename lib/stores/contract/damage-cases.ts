@@ -8,6 +8,7 @@ import { readPages } from "./page-cases.ts";
 
 const IDS = idsUpTo(40);
 const place = ({ orders }: Store) => orders.place(IDS.map(pending), AT);
+const sorted = (ids: readonly bigint[]) => ids.toSorted((a, b) => Number(a - b));
 const without = (...ids: readonly bigint[]) => IDS.filter((id) => !ids.includes(id));
 
 export const damageCases: readonly ContractCase[] = [
@@ -28,7 +29,7 @@ export const damageCases: readonly ContractCase[] = [
         onError: (error) => errors.push(error),
       });
       await delivery.ended;
-      const ids = delivered.map(({ order }) => order.record.id).sort((a, b) => Number(a - b));
+      const ids = sorted(delivered.map(({ order }) => order.record.id));
       assert.deepEqual(ids, without(5n, 9n), "every other order is delivered");
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 2 });
       assert.equal(errors.length, 2, "each is reported");
@@ -58,7 +59,6 @@ export const damageCases: readonly ContractCase[] = [
           damaged.push(id);
           assert.match(problem, new RegExp(`order ${id} `, "i"), "the problem names the order");
         });
-        const sorted = (ids: readonly bigint[]) => [...ids].sort((a, b) => Number(a - b));
         const ids = found.map(({ record }) => record.id);
         assert.deepEqual([sorted(ids), sorted(damaged)], [without(5n, 39n), [5n, 39n]]);
       }

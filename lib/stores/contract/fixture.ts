@@ -1,4 +1,4 @@
-import type { ApiKey } from "../../accounts/account.ts";
+import type { AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Admission } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
@@ -19,6 +19,14 @@ export const apiKey = (name: string | number): ApiKey => ({
   hash: `${name}`.padStart(64, "0"),
   createdAt: AT,
 });
+
+/** The plan of an account that has limits of its own. */
+export const limitedTo = (perMinute: number, perDay: number) =>
+  ({ plan: "enterprise", customLimits: { perMinute, perDay } }) as const;
+
+/** An updater that replaces some settings. */
+export const replacing = (settings: Partial<AccountSettings>) => (account: AccountSettings) =>
+  ({ ok: true, account: { ...account, ...settings } }) as const;
 
 export async function createAccountFixture(
   accounts: AccountStore,

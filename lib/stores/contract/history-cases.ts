@@ -19,10 +19,8 @@ export const historyCases = defineCases({ of: "store" }, (test) => {
     const { orders } = store;
     const by = "tailor; 7,9 – \u{1f9f5}";
     const origin = { by, requestId: "a-b_c~1" };
-    assert.deepEqual(await orders.place([pending(1n), pending(2n)], AT, { by: "orders import" }), [
-      "placed",
-      "placed",
-    ]);
+    const outcomes = await orders.place([pending(1n), pending(2n)], AT, { by: "orders import" });
+    assert.deepEqual(outcomes, ["placed", "placed"]);
     await orders.apply(1n, "ship", AT + 1, { by: "orders ship" });
     await orders.apply(1n, "fulfil", AT - 5, origin);
     await orders.apply(2n, "cancel", 0, { requestId: "r" });
@@ -44,10 +42,7 @@ export const historyCases = defineCases({ of: "store" }, (test) => {
     for (const event of ["cancel", "ship", "fulfil"] as const) await orders.apply(1n, event, AT + 1);
     await orders.place([shipped, pending(1n)], AT + 2);
     assert.deepEqual(await historyOf(orders, 1n), [place]);
-    await orders.place(
-      Array.from({ length: 60 }, (_, index) => pending(BigInt(index + 2))),
-      AT,
-    );
+    await orders.place(idsUpTo(62).slice(2).map(pending), AT);
     assert.deepEqual(await historyOf(orders, 61n), [place]);
     const before = systemClock();
     await orders.place([pending(99n)]);

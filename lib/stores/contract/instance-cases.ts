@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { addKey, revokeKey } from "../../accounts/account.ts";
 import { type BanPolicy, DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import { ORDER_STATUSES, type OrderEvent, type OrderStatus, transition } from "../../orders/lifecycle.ts";
+import { type OrderEvent, sumByStatus, transition } from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
@@ -13,8 +13,10 @@ import {
   FIRST,
   idsUpTo,
   KEY,
+  limitedTo,
   outcomeName,
   pending,
+  replacing,
   SECOND,
 } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
@@ -22,7 +24,7 @@ import { request } from "./operation-cases.ts";
 const INSTANCES = 4;
 /** How many calls an instance makes at once. */
 const LANES = 5;
-const HIGHEST = { plan: "enterprise", customLimits: { perMinute: 60_000, perDay: 600_000 } } as const;
+const HIGHEST = limitedTo(60_000, 600_000);
 const NO_BAN: BanPolicy = { maxRejections: 10_000, durationMs: 1 };
 
 /** The store that was passed, and others on the same database. */
@@ -126,10 +128,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
     assert.deepEqual(await outcomes(nextMinute), ["api_key_banned", "api_key_banned"], "the ban");
     await store.accounts.unban("acme", FIRST.id);
     assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the unban");
-    await update((account) => ({
-      ok: true,
-      account: { ...account, plan: "enterprise", customLimits: { perMinute: 3, perDay: 1_000 } },
-    }));
+    await update(replacing(limitedTo(3, 1_000)));
     assert.deepEqual(await outcomes(nextMinute), ["admitted", "rate_limit_exceeded"], "the new plan");
     await store.accounts.resetUsage("acme");
     assert.deepEqual(await outcomes(nextMinute), ["admitted", "admitted"], "the reset");
@@ -138,8 +137,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
   });
 
   test("rejections that instances count at the same time add up to one ban, which is reported once", async (store, options) => {
-    const customLimits = { perMinute: 1, perDay: 1_000 };
-    const { admit } = await createAccountFixture(store.accounts, { plan: "enterprise", customLimits });
+    const { admit } = await createAccountFixture(store.accounts, limitedTo(1, 1_000));
     await admit(AT);
     const instances = await openAll(store, options);
     await Promise.all(instances.map(({ accounts }) => accounts.recordRejections(KEY, 4, AT)));
@@ -213,7 +211,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
         await another.accounts.update("acme", ({ id, keys }) => ({
           ok: true,
           account: {
-            ...{ id, plan: "enterprise", customLimits: { perMinute: limit, perDay: limit } },
+            ...{ id, ...limitedTo(limit, limit) },
             keys: keys.map((key) => ({ ...key, expiresAt: limit })),
           },
         }));
@@ -285,11 +283,8 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
         inLanes(ids, (id) => orders.apply(id, (Number(id) + index) % 2 === 0 ? "cancel" : "ship", AT)),
       ),
     );
-    const expected = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as Record<
-      OrderStatus,
-      number
-    >;
-    for (const id of ids) expected[(await store.orders.find(id))?.status ?? assert.fail()]++;
+    const found = await Promise.all(ids.map((id) => store.orders.find(id)));
+    const expected = sumByStatus(found.map((order = assert.fail()) => [order.status, 1]));
     for (const { orders } of instances) assert.deepEqual(await orders.countByStatus(), expected);
     assert.equal((await collect(store.orders.list())).at(-1)?.last, true);
   });

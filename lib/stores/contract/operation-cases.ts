@@ -112,11 +112,9 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
 
   test("a list with its admission is complete, whether it has one page or more", async (store) => {
     await createAccountFixture(store.accounts);
-    let ids: bigint[] = [];
     for (const count of [0, 3, 1_203]) {
-      const added = Array.from({ length: count - ids.length }, (_, index) => BigInt(ids.length + index));
-      await store.orders.place(added.map(pending));
-      ids = [...ids, ...added];
+      const ids = idsUpTo(count);
+      await store.orders.place(ids.map(pending));
       const { outcome } = await request(store, { type: "list" });
       assert.ok(outcome?.type === "list");
       const { first, rest } = outcome;

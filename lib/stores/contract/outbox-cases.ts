@@ -77,10 +77,7 @@ export const outboxCases: readonly ContractCase[] = [
     test("every event adds one change to the history, and is next although the ones before it were never in the outbox", async (store) => {
       const { orders } = store;
       const ways = waysFrom("pending").map((events, index) => ({ id: BigInt(index), events }));
-      await orders.place(
-        ways.map(({ id }) => pending(id)),
-        AT,
-      );
+      await orders.place(idsUpTo(ways.length).map(pending), AT);
       for (const { id, events } of ways)
         for (const event of events.slice(0, -1)) await orders.apply(id, event, AT);
       const outbox = await switchOn(store);
@@ -150,11 +147,7 @@ export const outboxCases: readonly ContractCase[] = [
       for (const number of [1, 2, 3]) {
         const [waiting, ...others] = await lease(outbox);
         assert.deepEqual([waiting && numberOf(waiting), others], [`1:${number}`, []]);
-        assert.deepEqual(
-          [waiting?.lease, waiting?.due],
-          [LEASE, undefined],
-          "the lease that the caller made up",
-        );
+        assert.deepEqual([waiting?.lease, waiting?.due], [LEASE, undefined], "the lease of the caller");
         assert.deepEqual(await lease(outbox, AT + YEAR_MS), [], "no clock ends a lease");
         assert.deepEqual(await heldBy(outbox, AT, 1), [{ id: 1n, hold: LEASE }]);
         await outbox.release([{ id: 1n, hold: LEASE - 1 }]);
@@ -174,11 +167,11 @@ export const outboxCases: readonly ContractCase[] = [
     test("no order, one or many are listed, leased and acknowledged in one call", async (store) => {
       const outbox = await switchOn(store);
       for (const count of [0, 1, 120]) {
-        const orders = Array.from({ length: count }, (_, index) => pending(BigInt(count + index)));
-        await store.orders.place(orders, AT);
+        const ids = idsUpTo(count).map((id) => BigInt(count) + id);
+        await store.orders.place(ids.map(pending), AT);
         assert.equal((await outbox.list("waiting", 200)).length, count, `${count} orders listed`);
         assert.equal((await lease(outbox, AT, 200)).length, count, `${count} orders leased`);
-        await outbox.acknowledge(orders.map(({ record: { id } }) => ({ id, delivered: 1, lease: LEASE })));
+        await outbox.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE })));
         assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
       }
     });

@@ -52,19 +52,8 @@ export const pageCases = defineCases({ of: "orders" }, (test) => {
   test("a page begins beyond the given identifier, in either direction, over the whole int64 range", async (orders) => {
     const ids = [MIN, -(2n ** 53n) - 1n, -10n, -9n, 0n, 3n, 2n ** 53n + 1n, MAX];
     await orders.place(ids.toReversed().map((id) => order(id)));
-    for (const after of [
-      undefined,
-      -(2n ** 70n),
-      MIN,
-      MIN + 1n,
-      -10n,
-      -5n,
-      0n,
-      2n,
-      MAX - 1n,
-      MAX,
-      2n ** 70n,
-    ]) {
+    const given = [-(2n ** 70n), MIN, MIN + 1n, -10n, -5n, 0n, 2n, MAX - 1n, MAX, 2n ** 70n];
+    for (const after of [undefined, ...given]) {
       const above = ids.filter((id) => after === undefined || id > after);
       assert.deepEqual(idsOf(await readPages(orders, { after, limit: 3 })), above, `above ${after}`);
       const below = ids.filter((id) => after === undefined || id < after).toReversed();

@@ -5,7 +5,7 @@
 import { createTurns, settleWithin } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
-import { msUntil, type PostgresConnection, sendQueries, toQuery } from "./connection.ts";
+import { msUntil, type PostgresConnection, type Send, sendQueries, toQuery } from "./connection.ts";
 import {
   type Database,
   isTrue,
@@ -37,22 +37,13 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
   const { schema } = database;
   if (typeof connection?.query !== "function") throw invalidInput("client", NO_CLIENT);
 
-  function call<T>(
-    task: (
-      send: (statements: readonly Statement[]) => Promise<readonly Rows[]>,
-      deadline: number,
-    ) => Promise<T>,
-  ): Promise<T> {
+  function call<T>(task: (send: Send, deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + CALL_TIMEOUT_MS;
     // Without the driver's time limit, at which it would close the connection.
-    const send = (statements: readonly Statement[]) =>
-      settleWithin(
-        msUntil(deadline),
-        sendQueries(
-          connection,
-          statements.map((each) => toQuery(each)),
-        ),
-      );
+    const send: Send = (...statements) => {
+      const queries = statements.map((each) => toQuery(each));
+      return settleWithin(msUntil(deadline), sendQueries(connection, queries));
+    };
     return calls.run(connection, async () => {
       try {
         return await task(send, deadline);
@@ -76,13 +67,13 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
         // Fails unless a transaction is open, and has no other effect than the read that follows.
         const lock = { text: `LOCK TABLE ${schema}.settings IN ACCESS SHARE MODE` };
         const columns = [areRowsHidden(schema)];
-        const [, rows] = await send([lock, withState(schema, statement, columns)]);
+        const [, rows] = await send(lock, withState(schema, statement, columns));
         return visible(rows, columns);
       }),
     change: ({ first: [first, ...others], decide }) =>
       call(async (send, deadline) => {
         const start = { text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}` };
-        const [[[transaction, seconds] = []] = []] = await send([start]);
+        const [[[transaction, seconds] = []] = []] = await send(start);
         const last = Number(seconds) + serverTimeoutMs(deadline) / 1_000;
         // Without a transaction, each statement is one of its own. And one that has waited for too long could be committed
         // after its call has rejected. Then this fails, and with it its statement.
@@ -93,12 +84,9 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
         const columns = [areRowsHidden(schema), isValid];
         const guarded = (statements: readonly Statement[]) =>
           statements.map((statement) => withCondition(statement, isValid));
-        const [firstRows, ...rows] = await send([
-          withState(schema, first, columns, true),
-          ...guarded(others),
-        ]);
+        const [firstRows, ...rows] = await send(withState(schema, first, columns, true), ...guarded(others));
         const { writes = [], result } = decide([visible(firstRows, columns), ...rows]);
-        return result(await send(guarded(writes)));
+        return result(await send(...guarded(writes)));
       }),
   };
 }

@@ -29,11 +29,8 @@ export const importedKeyCases = defineCases({ of: "accounts", part: "importedKey
     assert.equal(await others.exist(), true);
     assert.equal(await others.findAccount(FOREIGN.hash), "other");
     assert.equal(await others.findAccount("0".repeat(64)), undefined);
-    const listed = await collect(accounts.list());
-    assert.deepEqual(
-      listed.map(({ id }) => id),
-      ["acme", "other"],
-    );
+    const listed = (await collect(accounts.list())).map(({ id }) => id);
+    assert.deepEqual(listed, ["acme", "other"]);
   });
 
   test("an imported key is admitted like any other, and a revoked one is not, whoever looks it up", async (accounts) => {
@@ -44,11 +41,8 @@ export const importedKeyCases = defineCases({ of: "accounts", part: "importedKey
     };
     const admission = await admit();
     assert.equal(outcomeName(admission), "admitted");
-    assert.deepEqual(admission.ok && admission.caller, {
-      accountId: "acme",
-      keyId: FOREIGN.id,
-      plan: "free",
-    });
+    const caller = { accountId: "acme", keyId: FOREIGN.id, plan: "free" };
+    assert.deepEqual(admission.ok && admission.caller, caller);
     await accounts.update("acme", (account) => revokeKey(account, FOREIGN.id, AT));
     assert.equal(outcomeName(await admit()), "unknown_key");
   });

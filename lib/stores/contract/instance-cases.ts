@@ -101,12 +101,10 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
         assert.equal(successes, 1, `one of ${INSTANCES} events on order ${id} succeeds`);
       }
       if (through === "an admission")
-        for (const { accountId } of keys)
-          assert.equal(
-            (await store.accounts.find(accountId))?.usage.day.count,
-            ids.length,
-            "each is counted",
-          );
+        for (const { accountId } of keys) {
+          const { usage } = (await store.accounts.find(accountId)) ?? assert.fail();
+          assert.equal(usage.day.count, ids.length, "each is counted");
+        }
     });
 
   test("a ban, an unban, a revocation, a new key and a new plan in one instance apply to the next request in every other", async (store, options) => {
@@ -148,10 +146,8 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
     const admissions = results.flatMap((result) => [...result.values()]);
     const limited = admissions.filter((result) => outcomeName(result) === "rate_limit_exceeded");
     assert.equal(limited.length, 4, "20 rejections in all do not ban");
-    assert.equal(
-      admissions.filter((result) => !result.ok && "startsBan" in result && result.startsBan).length,
-      1,
-    );
+    const bans = admissions.filter((result) => !result.ok && "startsBan" in result && result.startsBan);
+    assert.equal(bans.length, 1, "one ban is reported");
     assert.equal((await store.accounts.find("acme"))?.rejections[FIRST.id]?.count, 21);
   });
 
@@ -221,11 +217,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
       while (!isDone) {
         const seen = (await store.accounts.find("acme")) ?? assert.fail("The account exists.");
         const limit = seen.keys[0]?.expiresAt ?? HIGHEST.customLimits.perMinute;
-        assert.equal(
-          seen.customLimits?.perMinute,
-          limit,
-          "the limits and the keys of an account belong together",
-        );
+        assert.equal(seen.customLimits?.perMinute, limit, "limits and keys of an account belong together");
         await new Promise((resolve) => setTimeout(resolve));
       }
     };

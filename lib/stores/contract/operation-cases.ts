@@ -120,10 +120,8 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
       const { first, rest } = outcome;
       const pages = first.last ? [first] : [first, ...(await collect(rest))];
       const json = pages.flatMap((page) => (page.json === "" ? [] : [page.json])).join(",");
-      assertSameList(
-        recordsOf(json),
-        ids.map((id) => `{"id":${id}}`),
-      );
+      const records = ids.map((id) => `{"id":${id}}`);
+      assertSameList(recordsOf(json), records);
       assert.equal(pages.at(-1)?.last, true);
     }
   });

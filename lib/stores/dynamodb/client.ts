@@ -12,9 +12,7 @@ import { backoffMs, CALL_TIMEOUT_MS } from "../../core/time.ts";
  * with `StoreUnavailableError` although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
-  const client = new DynamoDBClient({
-    maxAttempts: MAX_ATTEMPTS,
-    retryStrategy: createRetryStrategy({ retryThrottled: true }),
+  return createClient(createRetryStrategy({ retryThrottled: true }), {
     requestHandler: {
       connectionTimeout: 1_000,
       requestTimeout: 1_500,
@@ -22,8 +20,6 @@ export function createDynamodbClient(): DynamoDBClient {
       httpsAgent: { maxSockets: 64 },
     },
   });
-  removeLogger(client);
-  return client;
 }
 
 /**
@@ -31,19 +27,15 @@ export function createDynamodbClient(): DynamoDBClient {
  * because this depends on the account; see `createAccountBackOff`.
  */
 export function createAdmissionClient({ config }: DynamoDBClient): DynamoDBClient {
-  const client = new DynamoDBClient({
-    maxAttempts: MAX_ATTEMPTS,
-    retryStrategy: createRetryStrategy({ retryThrottled: false }),
-    requestHandler: config.requestHandler,
-    credentials: config.credentials,
-  });
-  removeLogger(client);
-  return client;
+  const { requestHandler, credentials } = config;
+  return createClient(createRetryStrategy({ retryThrottled: false }), { requestHandler, credentials });
 }
 
-/** The logger's middleware copies every input and output although none is set: a sixth of the time of a long list. */
-function removeLogger(client: DynamoDBClient): void {
+function createClient(retryStrategy: RetryStrategy, config: DynamoDBClientConfig): DynamoDBClient {
+  const client = new DynamoDBClient({ maxAttempts: MAX_ATTEMPTS, retryStrategy, ...config });
+  // The logger copies every input and output although none is set: a sixth of the time of a long list.
   client.middlewareStack.remove("loggerMiddleware");
+  return client;
 }
 
 type RetryStrategy = Extract<

@@ -15,6 +15,7 @@ import {
   newWriteToken,
   numberOf,
   numberValue,
+  numberValues,
   type ReadRange,
   type TableClient,
 } from "./table.ts";
@@ -103,7 +104,7 @@ export function createOutbox(table: TableClient): Outbox {
     const update = {
       set: ["#u = :zero"],
       conditions: ["#u = :hold"],
-      values: { ":zero": numberValue(0), ":hold": numberValue(hold) },
+      values: numberValues({ ":zero": 0, ":hold": hold }),
     };
     await table.update(orderKey(id), update, callTimeout());
   }
@@ -138,7 +139,7 @@ export function createOutbox(table: TableClient): Outbox {
       set: ["#u = :zero"],
       remove: ["#a"],
       conditions: ["#u > :zero"],
-      values: { ":zero": numberValue(0) },
+      values: numberValues({ ":zero": 0 }),
     };
     return (await table.update(key, update, callTimeout())).done;
   }
@@ -177,18 +178,21 @@ export function createOutbox(table: TableClient): Outbox {
 
     async lease(limit, at, number) {
       if (await isEmpty()) return [];
-      const values = { ":zero": numberValue(0), ":at": numberValue(at) };
-      const due = await readBuckets("#u BETWEEN :zero AND :at", values, limit);
+      const due = await readBuckets(
+        "#u BETWEEN :zero AND :at",
+        numberValues({ ":zero": 0, ":at": at }),
+        limit,
+      );
       const oldest = due.toSorted(byAge).slice(0, limit);
       return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, at, number))).flat();
     },
 
     async held(after, limit) {
       if (await isEmpty()) return [];
-      const [from, to] = [numberValue(after + 1), numberValue(NEVER - 1)];
+      const later = numberValues({ ":from": after + 1, ":to": NEVER - 1 });
       const held = await Promise.all([
-        readBuckets("#u < :zero", { ":zero": numberValue(0) }, limit),
-        readBuckets("#u BETWEEN :from AND :to", { ":from": from, ":to": to }, limit),
+        readBuckets("#u < :zero", numberValues({ ":zero": 0 }), limit),
+        readBuckets("#u BETWEEN :from AND :to", later, limit),
       ]);
       const orders = held.flat().slice(0, limit);
       return orders.map((item) => ({ id: BigInt(item["id"]?.N ?? 0), hold: numberOf(item["u"]) }));
@@ -207,12 +211,7 @@ export function createOutbox(table: TableClient): Outbox {
       const update = {
         set: ["#u = :due", "#a = if_not_exists(#a, :zero) + :one"],
         conditions: ["#u = :leased"],
-        values: {
-          ":due": numberValue(due),
-          ":leased": numberValue(leased),
-          ":zero": numberValue(0),
-          ":one": numberValue(1),
-        },
+        values: numberValues({ ":due": due, ":leased": leased, ":zero": 0, ":one": 1 }),
       };
       await table.update(orderKey(id), update, callTimeout());
     },

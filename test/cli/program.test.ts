@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createCommandLine, createCommandLineHere } from "../support/command-line.ts";
+import { createCommandLineHere } from "../support/command-line.ts";
 
 const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
@@ -223,18 +223,15 @@ test("an invalid environment variable exits with 2 and is named in the error", a
   }
 });
 
-const ownProcess = createCommandLine();
-afterAll(() => ownProcess[Symbol.dispose]());
-
 test("an invalid port is reported before a database is created", async () => {
-  await ownProcess.run(["serve", "--port", "x", "--database", "never.db"]);
-  expect(existsSync(join(ownProcess.directory, "never.db"))).toBe(false);
+  await cli.run(["serve", "--port", "x", "--database", "never.db"]);
+  expect(existsSync(join(cli.directory, "never.db"))).toBe(false);
 });
 
 test.each(["nope\u001b[2J", "--nope\u001b[2J", "\u009b31m"])(
   "a usage error does not repeat the control characters of the argument %j",
   async (argument) => {
-    const { status, stderr } = await ownProcess.run(["accounts", argument]);
+    const { status, stderr } = await cli.run(["accounts", argument]);
     expect(status).toBe(2);
     expect(stderr).toMatch(/^[\x20-\x7e\n]+$/);
   },

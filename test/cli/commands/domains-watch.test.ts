@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ProcessIo, runProgram } from "../../../lib/cli/program.ts";
 import { advanceWatch } from "../../../lib/cli/watch.ts";
@@ -10,7 +11,7 @@ import { addDomain } from "../../../lib/domains/lifecycle.ts";
 import type { StackStatus } from "../../../lib/domains/verification/report.ts";
 import type { HostReport } from "../../../lib/domains/verification/verify.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
-import { createCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { createCommandLineHere, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { startTlsServer, type TlsServer } from "../../support/tls-server.ts";
 import {
@@ -235,7 +236,7 @@ test.each([
   expect(hosts[0]?.todo).toEqual([todo]);
 });
 
-const cli = createCommandLine();
+const cli = createCommandLineHere();
 const authority = createTestAuthority();
 const TARGET = "abc.platform.example";
 const ZONE = `${TARGET} A 127.0.0.1\norders.example.com CNAME ${TARGET}\nwww.example.com CNAME ${TARGET}`;
@@ -256,15 +257,27 @@ afterAll(async () => {
   cli[Symbol.dispose]();
 });
 
+/** The environment of a command in its own process. */
 const env = { NODE_EXTRA_CA_CERTS: join(cli.directory, "ca.pem") };
 const watch = (address: string, ...rest: readonly string[]) => [
   ...["domains", "watch", "domains.json", "--target", TARGET],
   ...["--resolver", address, "--tls-port", `${tls.port}`, ...rest],
 ];
 
+/** Runs a command in this process, which trusts the authority meanwhile. */
+async function runTrusting(...command: Parameters<typeof cli.run>) {
+  const known = getCACertificates("default");
+  setDefaultCACertificates([...known, authority.cert]);
+  try {
+    return await cli.run(...command);
+  } finally {
+    setDefaultCACertificates(known);
+  }
+}
+
 test("domains watch prints one line per change, and exits with 0 once every host is live", async () => {
   await using server = await startDnsServer(ZONE);
-  const { status, stdout, stderr } = await cli.run(watch(server.address), { env });
+  const { status, stdout, stderr } = await runTrusting(watch(server.address));
   expect([status, stderr]).toEqual([0, ""]);
   const words = stdout
     .trim()
@@ -304,7 +317,7 @@ test("domains watch exits with 1 if a host needs attention, and reads a stack's 
     "orders.example.com": authority.issue(["orders.example.com"]),
     "*": authority.issue(["*.platform.example"]),
   });
-  const { status, stdout } = await cli.run(
+  const { status, stdout } = await runTrusting(
     [
       "domains",
       "watch",
@@ -316,7 +329,7 @@ test("domains watch exits with 1 if a host needs attention, and reads a stack's 
       `${others.port}`,
       "--json",
     ],
-    { env, input: JSON.stringify(outputs) },
+    { input: JSON.stringify(outputs) },
   );
   expect(status).toBe(1);
   const changes = stdout

@@ -261,7 +261,7 @@ test("a terminal that cannot move its cursor gets lines, and no control characte
 });
 
 test("an import that a signal stops prints how to continue, and continues when it is repeated", async () => {
-  const count = 200_000;
+  const count = 100_000;
   const lines = Array.from({ length: count }, (_, id) => `{"id":${id},"petId":7}\n`).join("");
   const file = writeInput("interrupted.ndjson", lines);
   const store = ["--database", "interrupted.db"];

@@ -480,12 +480,15 @@ test("SIGTERM ends serve within ten seconds, although a receiver never answers",
 
 describe("a signal", () => {
   /** The list has 11 MB: more than the buffers of a connection hold while its client does not read. */
-  const ORDERS = 150_000;
+  const ORDERS = 80_000;
   let key = "";
   beforeAll(async () => {
     const store = createSqliteStore({ path: join(cli.directory, "long.db") });
     const orders = Array.from({ length: ORDERS }, (_, id) => ({
-      record: { id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 1 },
+      record: {
+        ...{ id: BigInt(id), petId: 9_007_199_254_740_993n, quantity: 2_147_483_647 },
+        ...{ shipDate: "2026-11-20T12:00:00.000Z", complete: false },
+      },
       status: "pending" as const,
     }));
     await store.orders.place(orders);

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, openAsBlob, renameSync, writeFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import { PGlite, protocol } from "@electric-sql/pglite";
 import type { PostgresPool, PostgresQuery } from "../../../lib/stores/postgres/index.ts";
 import manifest from "../../../package.json" with { type: "json" };
@@ -18,6 +19,9 @@ const EMPTY = new URL(
   `../../../node_modules/.cache/store-orders/pglite-${manifest.devDependencies["@electric-sql/pglite"]}.tar`,
   import.meta.url,
 );
+
+// Compiling it anew for speed takes more processor time than the tests gain by it.
+for (const flag of ["--no-wasm-dynamic-tiering", "--no-wasm-tier-up"]) setFlagsFromString(flag);
 
 async function createEmpty(): Promise<PGlite> {
   if (existsSync(EMPTY)) return PGlite.create({ loadDataDir: await openAsBlob(EMPTY) });

@@ -4,12 +4,21 @@ import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, KEY, limitedTo, outcomeName, SECOND } from "./fixture.ts";
+import {
+  AT,
+  createAccountFixture,
+  FIRST,
+  KEY,
+  LOW_LIMITS,
+  limitedTo,
+  outcomeName,
+  SECOND,
+} from "./fixture.ts";
 
 export const banCases = defineCases({ of: "accounts" }, (test) => {
   test("the 21st rejected request of a key in one minute bans that key for 15 minutes, and no other key", async (accounts) => {
-    const { admit, burst } = await createAccountFixture(accounts);
-    await burst(60, AT);
+    const { admit, burst } = await createAccountFixture(accounts, LOW_LIMITS);
+    await burst(9, AT);
     const rejections = await burst(20, AT + 1);
     assert.ok(rejections.every((result) => outcomeName(result) === "rate_limit_exceeded"));
     const ban = await admit(AT + 2);
@@ -28,8 +37,8 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
   });
 
   test("recorded rejections add to the count of the minute and trigger the ban", async (accounts) => {
-    const { admit, burst } = await createAccountFixture(accounts);
-    await burst(60, AT);
+    const { admit, burst } = await createAccountFixture(accounts, LOW_LIMITS);
+    await burst(9, AT);
     await accounts.recordRejections(KEY, 7, AT);
     assert.equal(await rejectionsOf(accounts), 7);
     assert.equal(outcomeName(await admit(AT)), "rate_limit_exceeded");
@@ -55,14 +64,14 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
       assert.equal((await burst(21, at)).map(outcomeName).includes("api_key_banned"), false);
     }
     assert.equal(outcomeName(await admit(AT + MINUTE_MS)), "api_key_banned");
-    await burst(50, AT + 5 * MINUTE_MS);
+    await burst(5, AT + 5 * MINUTE_MS);
     assert.equal(outcomeName(await admit(AT + MINUTE_MS + DEFAULT_BAN_POLICY.durationMs)), "admitted");
   });
 
   test("an unban lifts the ban of one key at its next request and resets its rejection count, and keeps its expiry", async (accounts) => {
     const expiring = { ...SECOND, expiresAt: AT + 2 * MINUTE_MS };
-    const { admit, burst } = await createAccountFixture(accounts, { plan: "free" }, [FIRST, expiring]);
-    await burst(81, AT);
+    const { admit, burst } = await createAccountFixture(accounts, LOW_LIMITS, [FIRST, expiring]);
+    await burst(30, AT);
     await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 21, AT);
     const outcomes = async () => [
       outcomeName(await admit(AT + MINUTE_MS)),

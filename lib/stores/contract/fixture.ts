@@ -8,6 +8,11 @@ import type { PlanAssignment } from "../../plans/plan-limits.ts";
 export const AT: Instant = Date.UTC(2026, 10, 20, 12) + 250;
 export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
+/** Few requests use them up. */
+export const LOW_LIMITS = {
+  plan: "enterprise",
+  customLimits: { perMinute: 9, perDay: 1_000 },
+} as const satisfies PlanAssignment;
 /** What a request with the first key presents. */
 export const KEY = { accountId: "acme", hash: FIRST.hash };
 

@@ -66,7 +66,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
 
   for (const through of ["apply", "an admission"] as const)
     test(`when instances cancel and ship the same orders through ${through}, one succeeds and the others get its status`, async (store, options) => {
-      const ids = idsUpTo(200);
+      const ids = idsUpTo(100);
       await store.orders.place(ids.map(pending));
       const instances = await openAll(store, options);
       // An account each: a store that locks the account of a request does not lock the order by that.

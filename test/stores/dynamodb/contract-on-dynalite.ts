@@ -3,9 +3,10 @@ import { afterAll, beforeAll } from "vitest";
 import { EVENT_LETTERS } from "../../../lib/orders/history.ts";
 import { createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { orderKey } from "../../../lib/stores/dynamodb/schema.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { clientFor, type Emulator } from "../../support/dynamodb/emulator.ts";
 import { makeCallsPatient, startPatience } from "../../support/dynamodb/patient-calls.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
+import { sharedEmulator } from "../../support/dynamodb/use-emulator.ts";
 import { openStore } from "../../support/store-address.ts";
 import { type ContractPart, testContract } from "../test-contract.ts";
 
@@ -38,7 +39,7 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
   let cases = 0;
   let stopPatience = () => {};
   beforeAll(async () => {
-    emulator = await startEmulator(oldItems);
+    emulator = await sharedEmulator(oldItems);
     client = clientFor(emulator.endpoint);
     proxy = await startProxy(emulator.endpoint);
     if (part === "outbox") stopPatience = startPatience();
@@ -47,7 +48,6 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
     stopPatience();
     client.destroy();
     await proxy.close();
-    await emulator.stop();
   });
 
   testContract(

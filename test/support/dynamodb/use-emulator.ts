@@ -3,12 +3,13 @@ import { afterAll, beforeAll } from "vitest";
 import { clientFor, type Emulator, startEmulator } from "./emulator.ts";
 
 /** The suites of a process share it, each with tables of its own: starting it takes a second. It ends with the process. */
-let started: Promise<Emulator> | undefined;
+const started = new Map<string, Promise<Emulator>>();
 
 /** Starts an emulator if this process has none. */
-export function sharedEmulator(): Promise<Emulator> {
-  started ??= startEmulator("all-old");
-  return started;
+export function sharedEmulator(...[oldItems]: Parameters<typeof startEmulator>): Promise<Emulator> {
+  const emulator = started.get(oldItems) ?? startEmulator(oldItems);
+  started.set(oldItems, emulator);
+  return emulator;
 }
 
 /** An emulator, with a client, for the tests of a file. Both can be used once the tests run. */
@@ -16,7 +17,7 @@ export function useEmulator(): { readonly endpoint: string; readonly client: Dyn
   let emulator: Emulator;
   let client: DynamoDBClient;
   beforeAll(async () => {
-    emulator = await sharedEmulator();
+    emulator = await sharedEmulator("all-old");
     client = clientFor(emulator.endpoint);
   });
   afterAll(() => client.destroy());

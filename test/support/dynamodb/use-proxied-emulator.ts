@@ -9,7 +9,7 @@ export function useProxiedEmulator(): { readonly proxy: DynamodbProxy; readonly 
   let proxy: DynamodbProxy;
   let client: DynamoDBClient;
   beforeAll(async () => {
-    const { endpoint } = await sharedEmulator();
+    const { endpoint } = await sharedEmulator("all-old");
     proxy = await startProxy(endpoint);
     client = clientFor(proxy.endpoint);
   });

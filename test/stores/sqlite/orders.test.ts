@@ -77,7 +77,7 @@ test("a list of identifiers in any groups is complete", async () => {
       });
       expect((await list(records)).listed).toEqual(records.map(({ id }) => id));
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 
@@ -106,7 +106,7 @@ test("any orders, new and existing, have the same outcomes as in the store in me
       expect(await sqlite.orders.countByStatus()).toEqual(await memory.orders.countByStatus());
       await sqlite.close();
     }),
-    { numRuns: 50 },
+    { numRuns: 25 },
   );
   expect(rows).toBeGreaterThan(0);
 });

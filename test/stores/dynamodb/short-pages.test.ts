@@ -24,7 +24,7 @@ test("what is on several pages is read to its end, although these are short or e
   await dynamodb.client.send(new PutItemCommand({ TableName: "short-orders", Item: settings }));
   const { orders, accounts, outbox = expect.fail() } = createDynamodbStore(tables);
   await accounts.recordEnvironment("live");
-  const ids = Array.from({ length: 66 }, (_, index) => BigInt(index));
+  const ids = Array.from({ length: 104 }, (_, index) => BigInt(index));
   const place = (placed: readonly bigint[], at: number) =>
     orders.place(
       placed.map((id) => ({ record: { id }, status: "pending" })),
@@ -44,17 +44,17 @@ test("what is on several pages is read to its end, although these are short or e
     found.map(({ id }) => id).sort((a, b) => Number(a - b));
   const pages = await collect(orders.list());
   expect(pages.map(({ json }) => json).join()).toBe(ids.map((id) => orderToJson({ id })).join());
-  expect(await orders.countByStatus()).toMatchObject({ pending: 66, shipped: 0, cancelled: 0 });
+  expect(await orders.countByStatus()).toMatchObject({ pending: 104, shipped: 0, cancelled: 0 });
   expect((await collect(accounts.list())).map(({ id }) => id)).toEqual(names);
-  expect(await outbox.backlog()).toEqual({ waiting: 66, failed: 0, oldest: AT });
-  expect(idsOf(await outbox.list("waiting", 100))).toEqual(ids);
+  expect(await outbox.backlog()).toEqual({ waiting: 104, failed: 0, oldest: AT });
+  expect(idsOf(await outbox.list("waiting", 200))).toEqual(ids);
   dynamodb.proxy.takeOperations();
   expect(idsOf(await outbox.lease(40, AT, -5))).toEqual(ids.slice(0, 40));
   // It looks only whether anything waits.
   expect(dynamodb.proxy.takeOperations().filter((operation) => operation === "Scan")).toHaveLength(1);
   const options = { at: AT, plans: PLAN_LIMITS, report: () => {}, update: () => {} };
   expect(await checkDatabase(inspectDynamodb({ prefix: "short" }, dynamodb.client), options)).toEqual({
-    ...{ orders: 66, accounts: 25, findings: 0 },
+    ...{ orders: 104, accounts: 25, findings: 0 },
   });
   expect(dynamodb.proxy.faults.shorten).toBeGreaterThan(40);
 });

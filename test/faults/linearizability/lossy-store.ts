@@ -1,10 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { Pool, type PoolClient } from "pg";
-import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
-import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
+import type { PoolClient } from "pg";
+import type { PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { EMULATED } from "../../support/dynamodb/emulator.ts";
 import { openStore, type StoreAddress } from "../../support/store-address.ts";
 
 /** Which message of a call is lost, and whether the client then retries it, as the vendor's client does. */
@@ -17,15 +14,23 @@ export function withLoss<T>(loss: Loss | undefined, work: () => Promise<T>): Pro
   return losses.run({ loss }, work);
 }
 
-/** Opens a store. A database with a network is behind one that loses the chosen messages. */
+/**
+ * Opens a store. A database with a network is behind one that loses the chosen messages. Only its own driver is loaded,
+ * because a suite that kills processes starts many.
+ */
 export async function openLossyStore(address: StoreAddress): Promise<Store> {
   if (address.kind === "dynamodb") return createLossyDynamodbStore(address);
   if (address.kind === "postgres") return createLossyPostgresStore(address);
   return openStore(address);
 }
 
-function createLossyDynamodbStore({ endpoint, prefix }: Extract<StoreAddress, { kind: "dynamodb" }>): Store {
-  const client = new DynamoDBClient({ ...EMULATED, endpoint, maxAttempts: 2 });
+async function createLossyDynamodbStore({
+  endpoint,
+  prefix,
+}: Extract<StoreAddress, { kind: "dynamodb" }>): Promise<Store> {
+  const { createDynamodbStore } = await import("../../../lib/stores/dynamodb/index.ts");
+  const { clientFor } = await import("../../support/dynamodb/emulator.ts");
+  const client = clientFor(endpoint, { maxAttempts: 2 });
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (request) => {
@@ -46,10 +51,12 @@ function createLossyDynamodbStore({ endpoint, prefix }: Extract<StoreAddress, { 
 }
 
 /** Loses the COMMIT of a transaction, or the response to it, and with it the connection. */
-function createLossyPostgresStore({
+async function createLossyPostgresStore({
   connectionString,
   schema,
-}: Extract<StoreAddress, { kind: "postgres" }>): Store {
+}: Extract<StoreAddress, { kind: "postgres" }>): Promise<Store> {
+  const { Pool } = await import("pg");
+  const { createPostgresStore } = await import("../../../lib/stores/postgres/index.ts");
   const pool = new Pool({ connectionString, pipeline: true });
   pool.on("error", () => {});
   const lossyPool: PostgresPool = {

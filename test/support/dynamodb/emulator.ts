@@ -50,7 +50,7 @@ export const environmentFor = (endpoint: string) => ({
   AWS_SECRET_ACCESS_KEY: EMULATED.credentials.secretAccessKey,
 });
 
-/** A client for an endpoint, with the default timeouts and retries of the AWS client. */
-export function clientFor(endpoint: string): DynamoDBClient {
-  return new DynamoDBClient({ ...EMULATED, endpoint });
+/** A client for an endpoint, by default with the timeouts and retries of the AWS client. */
+export function clientFor(endpoint: string, settings: DynamoDBClientConfig = {}): DynamoDBClient {
+  return new DynamoDBClient({ ...EMULATED, endpoint, ...settings });
 }

@@ -15,7 +15,7 @@ import { reportFigures } from "./run.ts";
 const cli = createCommandLine();
 afterAll(() => cli[Symbol.dispose]());
 
-const SECONDS = 30;
+const SECONDS = 20;
 /** From the second quarter to the last: less than a leak of 300 bytes per request. */
 const MAX_GROWTH_MIB = 16;
 

@@ -13,6 +13,12 @@ const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
     "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again.",
 };
 
+/** The console shows the domains of one machine. */
+const VERIFY: Readonly<Record<Deployment, string>> = {
+  stack: "verify again: 'store-orders domains check'.",
+  machine: "verify again: 'store-orders domains check', or the console.",
+};
+
 /**
  * Returns the next steps for a domain in its present state, one per entry. Takes a domain of the lifecycle, or the
  * result of a verification, whose state is `unknown` if a lookup failed.
@@ -24,13 +30,10 @@ export function adviceFor(
   }: { readonly state: DomainState | "unknown"; readonly attention?: AttentionReason },
   deployment: Deployment = "stack",
 ): readonly string[] {
-  const request = REQUEST_CERTIFICATE[deployment];
+  const [request, verify] = [REQUEST_CERTIFICATE[deployment], VERIFY[deployment]];
   switch (state) {
     case "pending_dns":
-      return [
-        "Set the record at the DNS provider, then verify again: 'store-orders domains check', or the console.",
-        PROPAGATION,
-      ];
+      return [`Set the record at the DNS provider, then ${verify}`, PROPAGATION];
     case "verified":
     case "certificate_pending":
       return [
@@ -41,7 +44,7 @@ export function adviceFor(
     case "live":
       return ["Nothing to do."];
     case "needs_attention":
-      return ATTENTION[attention](request);
+      return ATTENTION[attention](request, verify);
     case "removed":
       return ["Remove its record at the DNS provider as well, so that no record points here."];
     case "unknown":
@@ -66,14 +69,14 @@ const CHECK_CERTIFICATE = [
   "Check that CAA records do not block the certificate authority.",
 ] as const;
 
-const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly string[]>> = {
-  validation_timed_out: (request) => [
+const ATTENTION: Readonly<Record<AttentionReason, (request: string, verify: string) => readonly string[]>> = {
+  validation_timed_out: (request, verify) => [
     "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-    "Set the record at the DNS provider, then verify again: 'store-orders domains check', or the console.",
+    `Set the record at the DNS provider, then ${verify}`,
     request,
   ],
-  certificate_forbidden: (request) => [
-    "Change the CAA records that forbid the certificate, then verify again: 'store-orders domains check', or the console.",
+  certificate_forbidden: (request, verify) => [
+    `Change the CAA records that forbid the certificate, then ${verify}`,
     `If the authority has already rejected a request: ${request}`,
     PROPAGATION,
   ],
@@ -87,9 +90,9 @@ const ATTENTION: Readonly<Record<AttentionReason, (request: string) => readonly 
     ...CHECK_CERTIFICATE,
     request,
   ],
-  dns_broken: () => [
+  dns_broken: (_request, verify) => [
     "The DNS records no longer lead to the platform.",
-    "Fix them at the DNS provider, then verify again: 'store-orders domains check', or the console.",
+    `Fix them at the DNS provider, then ${verify}`,
     PROPAGATION,
   ],
 };

@@ -117,7 +117,7 @@ test("a report on a forbidden certificate has each step once, and the time of pr
     found     example.com CAA 0 issue "letsencrypt.org"
     expected  example.com CAA 0 issue "amazon.com"
     fix       At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records.
-    next      Change the CAA records that forbid the certificate, then verify again: 'store-orders domains check', or the console.
+    next      Change the CAA records that forbid the certificate, then verify again: 'store-orders domains check'.
     next      If the authority has already rejected a request: Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.
 
 0 of 1 host verified. DNS changes may take up to 48 hours to propagate.

@@ -1,5 +1,6 @@
 import type { Issue } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
+import { isDateTime } from "../orders/order.ts";
 import { OPENAPI_PATH } from "./path.ts";
 import type { HeaderFields } from "./response.ts";
 
@@ -45,8 +46,8 @@ export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
 /** Finds what cannot be written into the headers of a deprecated operation. */
 export function findDeprecationIssues({ since, sunset, link }: Deprecation): readonly Issue[] {
   const issues: Issue[] = Object.entries({ since, sunset })
-    .filter(([, text]) => Number.isNaN(Date.parse(text)))
-    .map(([path]) => ({ path, message: "Use a date-time such as 2027-06-01T00:00:00Z." }));
+    .filter(([, text]) => !isDateTime(text))
+    .map(([path]) => ({ path, message: "Use a date-time with an offset, such as 2027-06-01T00:00:00Z." }));
   if (Date.parse(sunset) < Date.parse(since))
     issues.push({ path: "sunset", message: "Use a time after since." });
   if (link !== undefined && !isLink(link)) issues.push({ path: "link", message: LINK_RULE });

@@ -60,11 +60,13 @@ test.each([
   expect(issuesOf({ docsUrl })).toEqual(["docsUrl"]);
 });
 
-const NO_DATE = "Use a date-time such as 2027-06-01T00:00:00Z.";
+const NO_DATE = "Use a date-time with an offset, such as 2027-06-01T00:00:00Z.";
 
 test.each([
   [{ since: "soon", sunset: "" }, [`since: ${NO_DATE}`, `sunset: ${NO_DATE}`]],
   [{ since: "2026-06-01T00:00:00Z", sunset: "2027-13-01T00:00:00Z" }, [`sunset: ${NO_DATE}`]],
+  // Each process would read it in the time zone of its machine.
+  [{ since: "2026-06-01T00:00:00", sunset: "2027-06-01" }, [`since: ${NO_DATE}`, `sunset: ${NO_DATE}`]],
   [{ since: "2026-06-01T00:00:00Z", sunset: "2026-05-01T00:00:00Z" }, ["sunset: Use a time after since."]],
   [
     { since: "2026-06-01T00:00:00Z", sunset: "2027-06-01T00:00:00Z", link: "" },

@@ -13,6 +13,7 @@
  * @module store-orders/lambda
  */
 import type { Handler, RequestContext } from "../http/options.ts";
+import { parsePath } from "../http/path.ts";
 import { type PlainResponse, toWebBody, type WebBody } from "../http/response.ts";
 import { type EventHead, fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
@@ -35,6 +36,12 @@ export function createBufferedFunction({
 }): (event: ProxyEvent) => Promise<ProxyResult> {
   return async (event) => {
     const { request, context } = readEvent(event);
+    const location = findPlainPath(event, context);
+    if (location !== undefined) {
+      const { requestId = crypto.randomUUID() } = context;
+      const headers = { location, "cache-control": "no-store", "x-request-id": requestId };
+      return { statusCode: 308, headers, body: "", isBase64Encoded: false };
+    }
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.fields.delete("accept-encoding");
     const { statusCode, headers, body } = await callHandler(handler, request, context);
@@ -80,6 +87,18 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
   const result = fromEvent(event);
   if (result.problem !== undefined) process.stderr.write(`${result.problem}\n`);
   return result;
+}
+
+/**
+ * Where to redirect a GET whose path has percent-encoded unreserved characters, relative to it. The gateway compares
+ * paths as they are, so it sends such a list here, where it must not be collected.
+ */
+function findPlainPath(event: ProxyEvent, { target = "", requestError }: RequestContext): string | undefined {
+  if (requestError !== undefined || event.httpMethod !== "GET") return undefined;
+  const path = parsePath(target);
+  // A header cannot contain any other character, and no route does.
+  if (path === undefined || path === event.path || !/^[\x21-\x7e]*$/.test(path)) return undefined;
+  return `./${"../".repeat(path.split("/").length - 2)}${path.slice(1)}${target.slice(event.path.length)}`;
 }
 
 async function textOrBase64(body: WebBody | null): Promise<Pick<ProxyResult, "body" | "isBase64Encoded">> {

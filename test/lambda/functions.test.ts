@@ -183,12 +183,34 @@ test("a request identifier that no header can contain is replaced, and the reque
   ]);
 });
 
-test("a path with encoded letters is the same path", async () => {
-  const { handler, key } = await createHandlerFixture();
-  const multiValueHeaders = { authorization: [`Bearer ${key}`] };
-  const path = "/v1/%73tore/orders";
-  const result = await createBufferedFunction({ handler })({ ...event, path, multiValueHeaders });
-  expect([result.statusCode, JSON.parse(result.body).length]).toEqual([200, expect.any(Number)]);
+test.each([
+  ["/v1/%73tore/orders", "/live", "/live/v1/store/orders"],
+  ["/shop/v1/store/order%73", "", "/shop/v1/store/orders"],
+  ["/%6Fpenapi.json", "/live", "/live/openapi.json"],
+  ["/%61:b", "", "/a:b"],
+])(
+  "a GET of %s below '%s' is redirected to the plain path, which the gateway routes",
+  async (path, stage, plain) => {
+    const { handler } = await createHandlerFixture();
+    const multiValueQueryStringParameters = { a: ["%2e"] };
+    const result = await createBufferedFunction({ handler })({
+      ...event,
+      ...{ path, multiValueQueryStringParameters },
+    });
+    expect(result).toMatchObject({ statusCode: 308, headers: { "cache-control": "no-store" }, body: "" });
+    const { href } = new URL(result.headers["location"] ?? "", `https://orders.example.com${stage}${path}`);
+    expect(href).toBe(`https://orders.example.com${plain}?a=%252e`);
+    expect(result.headers["x-request-id"]).toMatch(/^[\w-]+$/);
+  },
+);
+
+test.each([
+  ["GET", "/v1/%73tore/\u2028"],
+  ["DELETE", "/v1/%73tore/orders/1"],
+])("a %s of %s is not redirected", async (httpMethod, path) => {
+  const { handler } = await createHandlerFixture();
+  const result = await createBufferedFunction({ handler })({ ...event, httpMethod, path });
+  expect([result.statusCode, result.headers["location"]]).toEqual([401, undefined]);
 });
 
 test("an invalid event gets 400 from both functions, with one log line each", async () => {

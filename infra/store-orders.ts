@@ -90,25 +90,18 @@ export class StoreOrders extends pulumi.ComponentResource {
     const { tables, protect } = settings;
     const tableArgs = { prefix: name, tables, protect, stream: events !== undefined };
     this.tables = new Tables(`${name}-tables`, tableArgs, parent);
-    const { basePath } = settings;
+    const { basePath, closePlatformHost, throttle, timeoutSeconds: streamSeconds } = settings;
     const primary = primaryUrl(hosts, basePath);
     const ownServers = primary === undefined ? [] : [{ url: primary, description: pulumi.getStack() }];
     const servers = settings.servers ?? ownServers;
-    const functions = createFunctions(
-      name,
-      { settings, servers, code, environment, tables: this.tables },
-      this,
-    );
+    const functionsArgs = { settings, servers, code, environment, tables: this.tables };
+    const functions = createFunctions(name, functionsArgs, this);
     const accessLog =
       accessLogs === "off" ? undefined : new AccessLog(`${name}-access`, { logRetentionDays }, parent);
     this.api = new Api(
       `${name}-gateway`,
       {
-        functions,
-        streamSeconds: settings.timeoutSeconds,
-        throttle: settings.throttle,
-        basePath: settings.basePath,
-        closePlatformHost: settings.closePlatformHost,
+        ...{ functions, streamSeconds, throttle, basePath, closePlatformHost },
         waf: waf && { ...waf, metricName: `${namespace}-gateway-waf` },
         accessLog,
       },

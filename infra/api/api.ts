@@ -86,11 +86,8 @@ export class Api extends pulumi.ComponentResource {
     });
     const ownResponses = responses.map((response) => {
       const key = response.responseType.toLowerCase().replaceAll("_", "-");
-      return new aws.apigateway.Response(
-        `${name}-response-${key}`,
-        { restApiId: restApi, ...response },
-        below,
-      );
+      const responseArgs = { restApiId: restApi, ...response };
+      return new aws.apigateway.Response(`${name}-response-${key}`, responseArgs, below);
     });
 
     // A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment.
@@ -104,11 +101,8 @@ export class Api extends pulumi.ComponentResource {
     const logs = accessLog && {
       accessLogSettings: { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT },
     };
-    this.stage = new aws.apigateway.Stage(
-      `${name}-stage`,
-      { restApi, deployment: deployment.id, stageName: STAGE, ...logs },
-      own,
-    );
+    const stageArgs = { restApi, deployment: deployment.id, stageName: STAGE, ...logs };
+    this.stage = new aws.apigateway.Stage(`${name}-stage`, stageArgs, own);
     const settings = { throttlingRateLimit: throttle.perSecond, throttlingBurstLimit: throttle.burst };
     const throttleArgs = { restApi, stageName: this.stage.stageName, methodPath: "*/*", settings };
     new aws.apigateway.MethodSettings(`${name}-throttle`, throttleArgs, own);

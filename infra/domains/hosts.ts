@@ -73,10 +73,8 @@ export function baseUrl(
   basePath = "",
 ): pulumi.Output<string> {
   // Known in the preview, too.
-  const known = primaryUrl(
-    hosts.map(({ plan }) => plan),
-    basePath,
-  );
+  const plans = hosts.map(({ plan }) => plan);
+  const known = primaryUrl(plans, basePath);
   if (known !== undefined) return pulumi.output(known);
   const platform = pulumi.interpolate`${invokeUrl}${basePath}${API_VERSION_PATH}`;
   const primary = hosts.find(({ plan }) => plan.role === "primary");

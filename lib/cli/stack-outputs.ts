@@ -54,23 +54,19 @@ export async function readStackDomains(
   return {
     hosts: outputsOf.map(([host, { role, record, validationRecord, ...output }]) => {
       const { value: target } = record;
+      const { name, zone, value } = validationRecord ?? {};
+      // Its parts are not known before the certificate has been requested.
+      const isKnown = name && zone && value;
       // The status of the host, if the outputs have the reason for its state.
       const stack = stackStatusSchema.strip().safeParse(output).data;
       return {
-        ...{ host, role, target, validationRecord: validationOf(validationRecord) },
+        ...{ host, role, target },
+        ...(isKnown && { validationRecord: { name: normalizeName(`${name}.${zone}`), value } }),
         ...(stack === undefined ? {} : { stack }),
       };
     }),
     knownZones: outputsOf.flatMap(([host, { record }]) => zoneOf(host, record)),
   };
-}
-
-/** The validation record of a host's certificate, once its parts are known. */
-function validationOf(
-  record: z.output<typeof hostOutput>["validationRecord"],
-): HostToVerify["validationRecord"] {
-  const { name, zone, value } = record ?? {};
-  return name && zone && value ? { name: normalizeName(`${name}.${zone}`), value } : undefined;
 }
 
 async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Promise<unknown> {

@@ -66,7 +66,7 @@ export function routeTo(
 }
 
 const SERVE: HostRoute = { action: "serve" };
-const MISDIRECTED: HostRoute = { action: "misdirected" };
+export const MISDIRECTED: HostRoute = { action: "misdirected" };
 
 /**
  * A name or an IPv6 address in brackets, optionally with a trailing dot and a port, which are ignored. Names of

@@ -2,7 +2,7 @@ import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { notPromise, settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
-import { bareHost, type HostRoute, type HostRouter } from "../domains/routing.ts";
+import { bareHost, type HostRoute, type HostRouter, MISDIRECTED } from "../domains/routing.ts";
 import type { Cors } from "./cors.ts";
 import type { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
@@ -135,8 +135,6 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     }
   }
 }
-
-const MISDIRECTED: HostRoute = { action: "misdirected" };
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
 function replyForHost({ action, ...route }: HostRoute): Reply | undefined {

@@ -1,12 +1,10 @@
 import { invalidInput } from "../../core/errors.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
-import type { HostToVerify } from "../../domains/verification/verify.ts";
 import { submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Notice, pathOf } from "../page.ts";
 import type { DomainsChange } from "./domains-file.ts";
 import { explainRemoval, sendDomainsPage } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
-import type { DomainsContext } from "./hosts.ts";
 
 /** Adds the section about domains: the hosts of the project, their records, and their verification until they are live. */
 export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDependencies): void {
@@ -16,7 +14,8 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   app.post("/domains/:host/verify", async (c) => {
     const [view, name] = [c.get("view"), c.req.param("host")];
-    const host = await findHost(context, name);
+    const snapshot = await file.read();
+    const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
     if (host === undefined) return sendHostPage(c, context, name);
     const verify = async (): Promise<Notice> => {
       await progress.verify(host, { reverify: view.fields["again"] !== undefined });
@@ -46,11 +45,6 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
     if (result.notice.kind === "failure") return sendHostPage(c, context, host, result);
     return c.redirect(`${pathOf(view, "domains")}?${new URLSearchParams({ removed: host })}`, 303);
   });
-}
-
-async function findHost({ file }: DomainsContext, name: string): Promise<HostToVerify | undefined> {
-  const snapshot = await file.read();
-  return snapshot.ok ? snapshot.hosts.find(({ host }) => host === name) : undefined;
 }
 
 /** The outcome of a change. An invalid input is shown at its field, everything else above the page. */

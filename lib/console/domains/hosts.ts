@@ -110,10 +110,9 @@ export function createProgress(
     of,
     /** The record that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
     record(host: HostToVerify): Promise<DnsRecord> {
-      const { target = "" } = host;
+      const { target = "", zone } = host;
       const last = records.get(host.host);
       const isOld = last === undefined || clock() - last.at >= MAX_RECORD_AGE_MS;
-      const { zone } = host;
       const record = isOld ? findRecord(memoizeResolver(resolver), host, target, { zone }) : last.record;
       if (isOld) records.set(host.host, { at: clock(), record });
       const guess = recordOf(host, target, zone === undefined ? [] : [zone]);

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Vitest starts large files first unless it knows how long they take. These are small, but would end after all others. */
+/** Vitest starts large files first unless it knows how long they take. These are small, but would end after all others, some because they mostly wait. */
 const LONGEST = [
   "test/faults/bounded-memory.test.ts",
   "test/faults/linearizability.test.ts",
@@ -13,6 +13,10 @@ const LONGEST = [
   "test/system/dynamodb-contract-as-is.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
   "test/stores/dynamodb/contract-lists.test.ts",
+  "test/stores/dynamodb/contract-outbox.test.ts",
+  "test/system/container.test.ts",
+  "test/system/release.test.ts",
+  "test/system/postgres-contract.test.ts",
 ];
 
 /** The order in which test files start. */

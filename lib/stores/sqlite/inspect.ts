@@ -79,12 +79,7 @@ export function inspectSqlite(path: string): Inspection {
       select.setReadBigInts(true);
       for (let from: bigint | undefined = MIN_INT64; from !== undefined; ) {
         const page = select.all(from, PAGE_SIZE) as unknown as readonly OrderRow[];
-        yield page.map(({ id, status, wire, history }) => ({
-          id,
-          status,
-          wire,
-          readHistory: () => unpackChanges(history),
-        }));
+        yield page.map(({ history, ...order }) => ({ ...order, readHistory: () => unpackChanges(history) }));
         const last = page.at(-1)?.id ?? MAX_INT64;
         from = last === MAX_INT64 ? undefined : last + 1n;
       }

@@ -95,7 +95,7 @@ export function createAnonymousCallers({
   return {
     count(address, at) {
       const network = networkOf(address);
-      const site = recordUse(network.site, minuteOf(at));
+      const site = recordUse(network.site, Math.floor(at / MINUTE_MS));
       const subnet = site === overflow ? undefined : network.subnet;
       if (subnet !== undefined) claimSubnet(site, subnet, at);
       const check = checkLimits(limits, readUsage(site, subnet), at);
@@ -125,10 +125,6 @@ export function createAnonymousCallers({
 
 function createSite(): Site {
   return { shared: NO_USAGE, subnets: new Map(), minute: 0, lookedUpAt: -Infinity };
-}
-
-function minuteOf(at: Instant): number {
-  return Math.floor(at / MINUTE_MS);
 }
 
 /** Gives a subnet its own usage, if the site has room for one more or a subnet without a request in this minute. */

@@ -82,14 +82,11 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
   const listClient = client ?? (sharedConnections ? dynamodb : createDynamodbClient());
   const { orders, accounts } = tableDefinitions(naming);
   const ordersTable = createTableClient(dynamodb, orders.name);
+  const listTable = createTableClient(listClient, orders.name);
   const accountsTable = createTableClient(dynamodb, accounts.name);
   const admissionTable = createTableClient(admissionClient, accounts.name);
   return {
-    orders: createOrderStore(
-      ordersTable,
-      createTableClient(listClient, orders.name),
-      createMarking(ordersTable),
-    ),
+    orders: createOrderStore(ordersTable, listTable, createMarking(ordersTable)),
     accounts: createAccountStore(accountsTable, admissionTable),
     outbox: createOutbox(ordersTable),
     async check() {

@@ -26,10 +26,8 @@ async function assertUnavailable(name: string, call: Promise<unknown>): Promise<
   const unavailable = (error: unknown) =>
     (isStoreUnavailable(error) && error.retryable) ||
     assert.fail(`${name} rejects with a StoreUnavailableError that can be retried, instead of: ${error}`);
-  await inTime(
-    name,
-    assert.rejects(call, unavailable, `${name} rejects while the database cannot be reached`),
-  );
+  const rejected = assert.rejects(call, unavailable, `${name} rejects while the database cannot be reached`);
+  await inTime(name, rejected);
 }
 
 /** The result of a call in time, `undefined` if it rejects with `StoreUnavailableError`. */
@@ -49,10 +47,8 @@ async function onceAvailable<T>(call: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isStoreUnavailable(error)) throw error;
       const elapsed = Math.round(performance.now() - since);
-      assert.ok(
-        elapsed < MAX_RECOVERY_MS,
-        `the store serves ${MAX_RECOVERY_MS} ms after the database is back: ${error}`,
-      );
+      const message = `the store serves ${MAX_RECOVERY_MS} ms after the database is back: ${error}`;
+      assert.ok(elapsed < MAX_RECOVERY_MS, message);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -83,11 +79,8 @@ export const outageCases: readonly ContractCase[] = [
         await restore();
       }
       await onceAvailable(() => store.check());
-      assert.deepEqual(
-        await onceAvailable(() => findOrder(orders, 7n)),
-        ORDER,
-        "the rejected cancel changed nothing",
-      );
+      const order = await onceAvailable(() => findOrder(orders, 7n));
+      assert.deepEqual(order, ORDER, "the rejected cancel changed nothing");
       assert.equal(await onceAvailable(() => countOf(store)), 1, "the rejected admission was not counted");
       assert.equal((await onceAvailable(() => orders.apply(7n, "cancel", AT))).ok, true);
       assert.equal(outcomeName(await onceAvailable(() => admit(AT))), "admitted");
@@ -115,10 +108,8 @@ export const outageCases: readonly ContractCase[] = [
       const { orders } = store;
       await orders.place([ORDER]);
       await options.loseResponse();
-      const shipped = {
-        record: { ...ORDER.record, shipDate: new Date(AT).toISOString() },
-        status: "shipped",
-      };
+      const record = { ...ORDER.record, shipDate: new Date(AT).toISOString() };
+      const shipped = { record, status: "shipped" };
       const result = await resultOf("apply()", orders.apply(7n, "ship", AT));
       if (result !== undefined) assert.deepEqual(result, { ok: true, order: shipped });
       assert.deepEqual(await onceAvailable(() => findOrder(orders, 7n)), shipped);

@@ -1,7 +1,8 @@
 /**
  * Preloaded into programs whose test does not run the functions. Replaces packages that take long and do nothing here:
- * esbuild, which bundles the functions, npm's tree reader, which Pulumi loads for functions that it serialises itself,
- * the tracing of its calls, and the source maps of compiled programs.
+ * esbuild, which bundles the functions, what Pulumi loads for functions that it serialises itself, such as npm's tree
+ * reader and a debugger, or for other manifests and its automation, the tracing of its calls, and the source maps of
+ * compiled programs.
  */
 import { registerHooks } from "node:module";
 
@@ -14,6 +15,10 @@ export const build = async ({ entryPoints }) => ({
 });
 `,
   "@npmcli/arborist": "",
+  "normalize-package-data": "",
+  inspector: "export class Session { connect() {} addListener() {} post(_method, done) { done(); } }",
+  "js-yaml": "",
+  execa: "",
   "source-map-support/register": "",
   "@opentelemetry/exporter-zipkin": "",
   "@opentelemetry/instrumentation": "",

@@ -9,7 +9,7 @@ import {
 } from "../../accounts/account.ts";
 import { MINUTE_MS, NO_USAGE } from "../../plans/windows.ts";
 import { collect, defineCases } from "./contract-case.ts";
-import { AT, apiKey, limitedTo, outcomeName, replacing } from "./fixture.ts";
+import { AT, apiKey, LOW_LIMITS, limitedTo, outcomeName, replacing } from "./fixture.ts";
 
 const NOT_FOUND = { ok: false, code: "account_not_found" };
 const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
@@ -158,11 +158,11 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("an update leaves counters, rejections and bans unchanged", async (accounts) => {
     const [first, second] = [apiKey(1), apiKey(2)];
-    await accounts.create({ ...account, keys: [first, second] });
+    await accounts.create({ ...account, ...LOW_LIMITS, keys: [first, second] });
     const key = { accountId: "acme", hash: first.hash };
-    for (let call = 0; call < 63; call++) await accounts.admit(key, AT);
+    for (let call = 0; call < 12; call++) await accounts.admit(key, AT);
     const before = await accounts.find("acme");
-    assert.equal(before?.usage.minute.count, 60);
+    assert.equal(before?.usage.minute.count, 9);
     assert.equal(before.rejections[first.id]?.count, 3);
     await accounts.update("acme", (current) => revokeKey(current, second.id, AT));
     const after = await accounts.find("acme");
@@ -171,14 +171,14 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("the last use of a key, if the store keeps it, is the minute of its last admitted request", async (accounts) => {
     const [first, second] = [apiKey(1), apiKey(2)];
-    await accounts.create({ ...account, keys: [first, second] });
+    await accounts.create({ ...account, ...LOW_LIMITS, keys: [first, second] });
     const key = { accountId: "acme", hash: first.hash };
     const lastUses = async () => (await accounts.find("acme"))?.lastUses;
     const minute = AT - (AT % MINUTE_MS);
     await accounts.admit(key, AT + 1_000);
     if ((await lastUses()) === undefined) return;
     assert.deepEqual(await lastUses(), { [first.id]: minute });
-    for (let call = 0; call < 63; call++) await accounts.admit(key, AT + 61_000);
+    for (let call = 0; call < 12; call++) await accounts.admit(key, AT + 61_000);
     await accounts.admit(key, AT + 121_000);
     await accounts.admit({ ...key, hash: second.hash }, AT + 121_000);
     await accounts.update("acme", (found) => revokeKey(found, second.id, AT + 122_000));
@@ -192,10 +192,10 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("a deleted account and its keys are gone, others stay, and one that is created again begins anew", async (accounts) => {
     const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
-    await accounts.create({ ...account, keys: [first] });
+    await accounts.create({ ...account, ...LOW_LIMITS, keys: [first] });
     await accounts.create({ ...account, id: "other", keys: [second] });
     const admit = (accountId: string, { hash }: ApiKey) => accounts.admit({ accountId, hash }, AT);
-    for (let call = 0; call < 62; call++) await admit("acme", first);
+    for (let call = 0; call < 11; call++) await admit("acme", first);
     const deleted = await accounts.delete("acme");
     assert.deepEqual(deleted.ok && [deleted.account.id, deleted.account.keys], ["acme", [first]]);
     assert.equal((await admit("acme", first)).ok, false);
@@ -221,10 +221,10 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
 
   test("a reset sets the counters of both windows to zero, and leaves keys, rejections and other accounts unchanged", async (accounts) => {
     const [first, second] = [apiKey(1), { ...apiKey(2), id: "other.2" }];
-    await accounts.create({ ...account, keys: [first] });
+    await accounts.create({ ...account, ...LOW_LIMITS, keys: [first] });
     await accounts.create({ ...account, id: "other", keys: [second] });
     const admit = () => accounts.admit({ accountId: "acme", hash: first.hash }, AT);
-    for (let call = 0; call < 63; call++) await admit();
+    for (let call = 0; call < 12; call++) await admit();
     await accounts.admit({ accountId: "other", hash: second.hash }, AT);
     const before = (await accounts.find("acme")) ?? assert.fail();
     const other = await accounts.find("other");
@@ -237,8 +237,8 @@ export const accountCases = defineCases({ of: "accounts" }, (test) => {
     assert.deepEqual(await accounts.find("other"), other);
 
     const results = [];
-    for (let call = 0; call < 61; call++) results.push(await admit());
-    assert.equal(results.filter(({ ok }) => ok).length, 60, "all of the limit is available again");
+    for (let call = 0; call < 10; call++) results.push(await admit());
+    assert.equal(results.filter(({ ok }) => ok).length, 9, "all of the limit is available again");
     assert.deepEqual(await accounts.resetUsage("nobody"), NOT_FOUND);
     assert.equal(await accounts.find("nobody"), undefined);
   });

@@ -30,7 +30,7 @@ const RUN = { project: "store-orders", stack: "staging" };
  */
 export async function installComponentPackage(installed: string): Promise<string> {
   const source = join(ROOT, "infra/component");
-  const home = await copyInstalled(installed, "component");
+  const home = copyInstalled(installed, "component");
   for (const file of ["index.js", "schema.json", "PulumiPlugin.yaml"])
     await cp(join(source, file), join(home, file));
   const { dependencies, ...manifest } = await readJson(join(source, "package.json"));

@@ -26,7 +26,7 @@ export function useExamples(...names: readonly string[]): Examples {
   beforeAll(async () => {
     for (const name of names) await cp(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
     const workspaces = names.filter((name) => !isProgram(name));
-    await copyInstalled(installed, basename(folder));
+    copyInstalled(installed, basename(folder));
     const manifest = { ...(await readJson(join(folder, "package.json"))), workspaces };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
     await install(folder);

@@ -60,7 +60,7 @@ describe("the packages that the README says to install", () => {
   });
 
   test.each(rows.filter(({ lines }) => lines.length > 0))("$entry", async ({ entry, lines }) => {
-    const folder = await newProject(entry.replace("/", " "));
+    const folder = newProject(entry.replace("/", " "));
     for (const line of lines) {
       await installLine(folder, line);
       await runSuccessfully(folder, process.execPath, ["--input-type=module", "-e", USES[line] ?? "throw 1"]);
@@ -76,7 +76,7 @@ describe("the functions", () => {
   afterAll(() => rm(home, { recursive: true, force: true }));
 
   test("are not bundled without a package that they contain, which the error names", async () => {
-    const folder = await newProject("incomplete");
+    const folder = newProject("incomplete");
     await install(folder, pinned("esbuild"));
     await linkSdks(folder);
     const script = 'await (await import("store-orders/infra")).functionCode();';
@@ -90,7 +90,7 @@ describe("the functions", () => {
   });
 
   test("are bundled and deployed by a CommonJS program", async () => {
-    const folder = await newProject("commonjs");
+    const folder = newProject("commonjs");
     const manifest = await readJson(join(folder, "package.json"));
     await writeFile(join(folder, "package.json"), JSON.stringify({ ...manifest, type: "commonjs" }));
     await install(folder, ...["esbuild", "@aws-sdk/client-dynamodb"].map(pinned));

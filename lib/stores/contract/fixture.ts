@@ -8,11 +8,6 @@ import type { PlanAssignment } from "../../plans/plan-limits.ts";
 export const AT: Instant = Date.UTC(2026, 10, 20, 12) + 250;
 export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
-/** Few requests use them up. */
-export const LOW_LIMITS = {
-  plan: "enterprise",
-  customLimits: { perMinute: 9, perDay: 1_000 },
-} as const satisfies PlanAssignment;
 /** What a request with the first key presents. */
 export const KEY = { accountId: "acme", hash: FIRST.hash };
 
@@ -28,6 +23,8 @@ export const apiKey = (name: string | number): ApiKey => ({
 /** The plan of an account that has limits of its own. */
 export const limitedTo = (perMinute: number, perDay: number) =>
   ({ plan: "enterprise", customLimits: { perMinute, perDay } }) as const;
+/** Few requests use them up. */
+export const LOW_LIMITS = limitedTo(9, 1_000);
 
 /** An updater that replaces some settings. */
 export const replacing = (settings: Partial<AccountSettings>) => (account: AccountSettings) =>

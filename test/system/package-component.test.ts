@@ -10,7 +10,12 @@ import { cloud } from "../infra/harness/cloud.ts";
 import { find, ofType, run } from "../infra/harness/program.ts";
 import { UNKNOWN_ON_THE_WIRE, wireSecret } from "../infra/harness/wire.ts";
 import { startDnsServer } from "../support/dns-server.ts";
-import { installComponentPackage, type ProviderOptions, startProvider } from "./component-provider.ts";
+import {
+  type ComponentProvider,
+  installComponentPackage,
+  type ProviderOptions,
+  startProvider,
+} from "./component-provider.ts";
 import { ROOT, readJson } from "./installed.ts";
 
 const SERVICE = "store-orders:index:Service";
@@ -20,10 +25,18 @@ let home = "";
 const dns = await startDnsServer("");
 const schema = JSON.parse(readFileSync(join(ROOT, "infra/component/schema.json"), "utf8"));
 
+/** Providers of an update and of a preview, for tests whose components have names of their own. */
+let shared: { readonly update: ComponentProvider; readonly preview: ComponentProvider };
+
 beforeAll(async () => {
   home = await installComponentPackage(inject("installed"));
+  const startIn = async (options?: ProviderOptions) =>
+    startProvider(home, cloud(), await mkdtemp(join(folder, "tmp-")), options);
+  const [update, preview] = await Promise.all([startIn(), startIn({ preview: true })]);
+  shared = { update, preview };
 });
 afterAll(async () => {
+  await Promise.all(Object.values(shared).map((provider) => provider[Symbol.asyncDispose]()));
   await dns[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
@@ -49,8 +62,7 @@ test("the manifest has the version of the project, and the packages with which i
 
 describe("the provider of the component package", () => {
   test("returns the schema of the package", async () => {
-    const { schema: query } = await start();
-    expect(JSON.parse(await query())).toEqual(schema);
+    expect(JSON.parse(await shared.update.schema())).toEqual(schema);
   });
 
   test("creates the same resources as the library does in a program in TypeScript", async () => {
@@ -94,7 +106,7 @@ describe("the provider of the component package", () => {
 
   test("creates a host for an API of the program, in a preview too", async () => {
     for (const preview of [true, false]) {
-      const { construct } = await start({ preview });
+      const { construct } = preview ? shared.preview : shared.update;
       const { resolver } = settings;
       const inputs = { host: "Hello.example.com", restApi: "api1", stageName: "live", resolver };
       const created = await construct({ type: CUSTOM_DOMAIN, name: "hello", inputs });
@@ -111,19 +123,18 @@ describe("the provider of the component package", () => {
   });
 
   test("takes the settings of a host: prepared only, and with another number a new certificate", async () => {
-    const { construct } = await start();
     const inputs = {
-      host: "hello.example.com",
+      host: "held.example.com",
       restApi: "api1",
       stageName: "live",
       resolver: settings.resolver,
     };
-    const held = await construct({
-      ...{ type: CUSTOM_DOMAIN, name: "hello" },
+    const held = await shared.update.construct({
+      ...{ type: CUSTOM_DOMAIN, name: "held" },
       inputs: { ...inputs, hold: true, reverify: 2 },
     });
     expect(held.outputs).toMatchObject({ state: "pending_dns" });
-    expect(find(held, "hello-certificate").replacementTrigger).toBe(2);
+    expect(find(held, "held-certificate").replacementTrigger).toBe(2);
   });
 
   test("creates two services in one program, with protected tables", async () => {
@@ -137,9 +148,8 @@ describe("the provider of the component package", () => {
   });
 
   test("keeps the address of the alarms a secret", async () => {
-    const { construct } = await start();
     const inputs = { alarmEmail: wireSecret("ops@example.com") };
-    const created = await construct({ type: SERVICE, name: "orders", inputs });
+    const created = await shared.update.construct({ type: SERVICE, name: "alarmed", inputs });
     const [subscription] = ofType(created, "aws:sns/topicSubscription:TopicSubscription");
     expect(subscription?.inputs["endpoint"]).toEqual({ secret: "ops@example.com" });
   });
@@ -154,7 +164,6 @@ describe("the provider of the component package", () => {
   });
 
   test("reports every invalid input at its property", async () => {
-    const { construct } = await start({ preview: true });
     const host = { host: "https://a.b", restApi: "api1", stageName: "live" };
     const cases = [
       [SERVICE, { memoryMiB: 1 }, "memoryMiB", "Write a whole number"],
@@ -166,7 +175,7 @@ describe("the provider of the component package", () => {
       [CUSTOM_DOMAIN, host, "host", "This is a URL."],
     ] as const;
     for (const [type, inputs, path, reason] of cases) {
-      const failure = await construct({ type, name: "orders", inputs }).then(
+      const failure = await shared.preview.construct({ type, name: "invalid", inputs }).then(
         () => undefined,
         (error) => error,
       );
@@ -179,10 +188,9 @@ describe("the provider of the component package", () => {
   });
 
   test("a host whose DNS is not ready is reported with its fix", async () => {
-    const { construct } = await start({ preview: true });
     const domains = { primary: "orders.example.org" };
     await expect(
-      construct({ type: SERVICE, name: "orders", inputs: { ...settings, domains } }),
+      shared.preview.construct({ type: SERVICE, name: "unready", inputs: { ...settings, domains } }),
     ).rejects.toThrow(/DNS is not ready for the domains:\n.*orders\.example\.org/);
   });
 });

@@ -28,6 +28,9 @@ export function damageItem(
   );
 }
 
+/** The cases of this process so far. Its parts share an emulator. */
+let cases = 0;
+
 /**
  * Defines a test for each case of the contract, or of a part of it, against one emulator with separate tables per case.
  * Those of the outbox can run side by side, because one of them at most has a faulty network.
@@ -36,7 +39,6 @@ export function testContractOnDynalite(oldItems: "as-is" | "all-old", part?: Con
   let emulator: Emulator;
   let client: ReturnType<typeof clientFor>;
   let proxy: DynamodbProxy;
-  let cases = 0;
   let stopPatience = () => {};
   beforeAll(async () => {
     emulator = await sharedEmulator(oldItems);

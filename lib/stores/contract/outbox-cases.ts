@@ -60,8 +60,12 @@ async function settled<Value>(read: () => Value | Promise<Value>, expected: Valu
   }
 }
 
-/** Resolves when nothing waits, or nothing more is delivered. */
-const delivered = (outbox: Outbox) => settled(async () => (await outbox.backlog()).waiting, 0);
+/** Resolves when so many changes were delivered and nothing waits, or nothing more is delivered. */
+async function delivered(outbox: Outbox, received: readonly unknown[], count: number): Promise<void> {
+  // An index can lack what is just being leased.
+  await settled(() => received.length, count);
+  if (received.length >= count) await settled(async () => (await outbox.backlog()).waiting, 0);
+}
 
 /** The holds that an instance sees, by identifier. An index can lack the most recent ones. */
 async function heldBy(outbox: Outbox, after: number, count: number): Promise<readonly HeldOrder[]> {
@@ -317,9 +321,9 @@ export const outboxCases: readonly ContractCase[] = [
           startHost(store, { deliver, clock: systemClock }),
           startHost(another, { deliver, clock: () => systemClock() + skewMs }),
         ];
-        await delivered(outbox);
-        await Promise.all(hosts.map((host) => host.stop()));
         const expected = ids.flatMap((id) => [`${id}:1`, `${id}:2`]);
+        await delivered(outbox, received, expected.length);
+        await Promise.all(hosts.map((host) => host.stop()));
         assert.deepEqual(received.toSorted(), expected.sort(), `by a clock that differs by ${skewMs} ms`);
         for (const id of ids)
           assert.ok(received.indexOf(`${id}:1`) < received.indexOf(`${id}:2`), "in their order");
@@ -351,9 +355,9 @@ export const outboxCases: readonly ContractCase[] = [
           clock: () => (now += 1_000),
           deliver: ({ id }) => void received.push([withoutToken(id), now < AT + 2 * MINUTE_MS]),
         });
-        await delivered(outbox);
-        await Promise.all([host.stop(), gone.stop({ graceMs: 0 })]);
         const expected = [hanging, failing].map((id) => [`${id}:1`, true]);
+        await delivered(outbox, received, expected.length);
+        await Promise.all([host.stop(), gone.stop({ graceMs: 0 })]);
         assert.deepEqual(received.toSorted(), expected, `after a clock that was ${skewMs} ms ahead`);
       }
     });

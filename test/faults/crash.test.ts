@@ -254,12 +254,14 @@ async function crashRepeatedly(
   });
 }
 
-test("after kill -9, every acknowledged cancel, shipment, import and key is stored in SQLite, and every other one is stored completely or not at all", async () => {
+// They mostly wait for the disk.
+test.concurrent("after kill -9, every acknowledged cancel, shipment, import and key is stored in SQLite, and every other one is stored completely or not at all", async () => {
   await crashRepeatedly("SQLite", { kind: "sqlite", path: join(cli.directory, "crash.db") });
 });
 
 test.skipIf(skipsWithoutPostgres("crashes of processes on PostgreSQL"))(
   "after kill -9 of processes, and crashes of the server, everything acknowledged is stored in PostgreSQL, and every other change completely or not at all",
+  { concurrent: true },
   async () => {
     const server = await startPostgres();
     try {

@@ -92,9 +92,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
     });
     afterAll(() => server?.remove());
 
-    testMillion("SQLite", MAX_MIB, () => SQLITE);
-
-    test("1,000 invalid lines among them are reported and written to --rejects, and the others are imported", async () => {
+    test("a million orders are imported into SQLite, and 1,000 invalid lines among them are reported and written to --rejects", async () => {
       const { status, counts, stderr, peak } = await runImport(
         SQLITE,
         mixedFile,
@@ -103,7 +101,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       );
       expect({ status, counts }).toEqual({
         status: 1,
-        counts: { placed: 0, unchanged: MILLION, rejected: 1_000 },
+        counts: { placed: MILLION, unchanged: 0, rejected: 1_000 },
       });
       const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
       const message = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
@@ -111,19 +109,23 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       expect(stderr).toBe(reports.join(""));
       const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");
       expect(rejects).toBe(numbers.map((_, index) => invalidLine(index * 1_000)).join(""));
+      expect(peak).toBeGreaterThan(30);
       expect(peak).toBeLessThanOrEqual(MAX_MIB);
     });
 
-    test("the console counts them for every page, and pages through them within 250 ms a page", async () => {
+    testList("SQLite", MILLION, { storeOptions: () => SQLITE, maxMiB: () => MAX_MIB });
+
+    test("the console counts them for every page, and pages through them within 250 ms of processor time a page", async () => {
       const store = createSqliteStore({ path: join(cli.directory, "million.db") });
       onTestFinished(() => store.close());
       const { get } = await useSession({ store });
       const times: number[] = [];
       const pages: Awaited<ReturnType<typeof readTable>>[] = [];
       const load = async (path: string) => {
-        const start = performance.now();
+        const before = process.cpuUsage();
         const page = await readTable(await get(path));
-        times.push(performance.now() - start);
+        const { user, system } = process.cpuUsage(before);
+        times.push((user + system) / 1_000);
         pages.push(page);
         return page;
       };
@@ -136,7 +138,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       const sorted = times.toSorted((a, b) => a - b);
       report(`pages of the console: ${["first", times[0], "longest", sorted.at(-1)].join(" ")} ms`);
       expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(250);
-      // On a machine that has other work.
+      // With a collection of garbage.
       expect(sorted.at(-1)).toBeLessThan(1_000);
       const [first, ...ids] = pages.flatMap(({ rows }) => rows);
       expect(first).toBe(MAX);
@@ -166,33 +168,22 @@ describe.skipIf(skipsBecause("a million orders", reason))(
     });
 
     describe.skipIf(skipsPostgres)("in PostgreSQL", () => {
-      testMillion("PostgreSQL", MAX_POSTGRES_MIB, postgres, () => postgresImport);
+      test(`a million orders are imported with at most ${MAX_POSTGRES_MIB} MiB of memory`, async () => {
+        const { status, counts, stderr, peak } = await postgresImport;
+        expect({ status, counts, stderr }).toEqual({
+          status: 0,
+          counts: { placed: MILLION, unchanged: 0, rejected: 0 },
+          stderr: "",
+        });
+        expect(peak).toBeGreaterThan(30);
+        expect(peak).toBeLessThanOrEqual(MAX_POSTGRES_MIB);
+      });
+      testList("PostgreSQL", MILLION, { storeOptions: postgres, maxMiB: () => MAX_POSTGRES_MIB });
     });
   },
 );
 
 const SQLITE = ["--database", "million.db"];
-
-/** Defines the tests of a million orders on a store, which is empty. */
-function testMillion(
-  engine: string,
-  maxMiB: number,
-  storeOptions: () => readonly string[],
-  imported = () => runImport(storeOptions(), validFile),
-): void {
-  test(`a million orders are imported into ${engine} with at most ${maxMiB} MiB of memory`, async () => {
-    const { status, counts, stderr, peak } = await imported();
-    expect({ status, counts, stderr }).toEqual({
-      status: 0,
-      counts: { placed: MILLION, unchanged: 0, rejected: 0 },
-      stderr: "",
-    });
-    expect(peak).toBeGreaterThan(30);
-    expect(peak).toBeLessThanOrEqual(maxMiB);
-  });
-
-  testList(engine, MILLION, { storeOptions, maxMiB: () => maxMiB });
-}
 
 /** Defines the test of a long list on a store that has it, with IDs from 0 and the largest one. */
 function testList(

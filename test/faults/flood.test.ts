@@ -8,6 +8,8 @@ import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
 const MAX_P99_MS = 100;
+/** How many times as long as before the flood, on a machine that has other work. */
+const MAX_SLOWER = 5;
 /** Memory reaches its peak sooner. */
 const MEASURED_MS = 5_000;
 
@@ -40,7 +42,7 @@ async function flood(name: string, connections: number, bytes: string): Promise<
     await sleep(1);
   }
   while (sent < 500) await measure();
-  latencies.length = 0;
+  const before = p99Of(latencies.splice(0));
 
   const client = startChild(new URL("abuse/flood-process.ts", import.meta.url), [url, `${connections}`]);
   children.push(client);
@@ -51,11 +53,15 @@ async function flood(name: string, connections: number, bytes: string): Promise<
   const end = performance.now() + MEASURED_MS;
   while (performance.now() < end) await measure();
   const growth = memory(server.pid).peak - idle;
-  const p99 = latencies.toSorted((one, another) => one - another)[Math.floor(latencies.length * 0.99)] ?? 0;
+  const p99 = p99Of(latencies);
   figures[`${name}: memory above idle, MiB`] = growth.toFixed(1);
   figures[`${name}: p99 of another client, ms`] = p99.toFixed(1);
   expect(growth).toBeLessThan(MAX_MEMORY_MIB);
-  expect(p99).toBeLessThan(MAX_P99_MS);
+  expect(p99).toBeLessThan(Math.max(MAX_P99_MS, MAX_SLOWER * before));
+}
+
+function p99Of(latencies: readonly number[]): number {
+  return latencies.toSorted((one, another) => one - another)[Math.floor(latencies.length * 0.99)] ?? 0;
 }
 
 /** Requests for documents, and for what needs no key. */

@@ -1,4 +1,4 @@
-import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { assertOptions, invalidInput } from "../core/errors.ts";
 import { type Clock, type Instant, isInstant, systemClock, wholeClock } from "../core/time.ts";
 import {
   type PLAN_LIMITS,
@@ -87,7 +87,7 @@ export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
 export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>(
   options: AccountsOptions<Plans>,
 ): Accounts<keyof Plans & string> {
-  assertOptionNames(options, ["store", "environment", "clock", "plans"]);
+  assertOptions(options, ["store", "environment", "clock", "plans"]);
   const { store, environment, clock: givenClock = systemClock, plans } = options;
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);

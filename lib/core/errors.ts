@@ -140,16 +140,21 @@ export function formatPath(path: readonly PropertyKey[]): string {
 }
 
 /**
- * Throws `InvalidInputError` if an option has none of the names: a mistyped one would have no effect without a word. `within`
- * is the path of the options, such as `openapi.`.
+ * Throws `InvalidInputError` if an option has none of the names, because a mistyped one would have no effect, or if it is
+ * called later and is no function. `within` is the path of the options, such as `openapi.`.
  */
-export function assertOptionNames(options: unknown, names: readonly string[], within = ""): void {
-  const unknown = Object.keys(Object(options)).filter((name) => !names.includes(name));
-  if (unknown.length > 0)
-    throw new InvalidInputError(
-      unknown.map((name) => ({ path: within + name, message: explainUnknownOption(name, names) })),
-    );
+export function assertOptions(options: unknown, names: readonly string[], within = ""): void {
+  const issues = Object.entries(Object(options)).flatMap(([name, value]): Issue[] => {
+    const path = within + name;
+    if (!names.includes(name)) return [{ path, message: explainUnknownOption(name, names) }];
+    const isWrong = FUNCTIONS.test(name) && value !== undefined && typeof value !== "function";
+    return isWrong ? [{ path, message: "Pass a function." }] : [];
+  });
+  if (issues.length > 0) throw new InvalidInputError(issues);
 }
+
+/** The names of options that are functions wherever they occur. */
+const FUNCTIONS = /^(?:clock|hosts|pets|documents|accountOf|on[A-Z].*)$/;
 
 function explainUnknownOption(name: string, known: readonly string[]): string {
   const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));

@@ -1,6 +1,6 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { Caller, Rejection } from "../accounts/admission.ts";
-import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { assertOptions, invalidInput } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { validateKeySource } from "./options.ts";
@@ -51,7 +51,7 @@ export type Gate = (
  * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
  */
 export function createGate(options: GateOptions): Gate {
-  assertOptionNames(options, OPTION_NAMES);
+  assertOptions(options, OPTION_NAMES);
   if (typeof Object(Object(options).store).accounts?.admit !== "function")
     throw invalidInput("store", "Pass a store, such as createGate({ store: createMemoryStore() }).");
   validateKeySource(options.keys);

@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
 import type { FindAccount } from "../accounts/imported-keys.ts";
-import { assertOptionNames, InvalidInputError, invalidInput } from "../core/errors.ts";
+import { assertOptions, InvalidInputError, invalidInput } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
 import type { HostRouter } from "../domains/routing.ts";
@@ -114,14 +114,14 @@ const OPTION_NAMES =
 export function validateOptions(options: HandlerOptions): void {
   const { store, keys, openapi }: HandlerOptions = Object(options);
   if (!isStore(store)) throw invalidInput("store", STORE_RULE);
-  assertOptionNames(options, OPTION_NAMES);
+  assertOptions(options, OPTION_NAMES);
   validateKeySource(keys);
-  assertOptionNames(openapi, ["title", "description", "contact"], "openapi.");
-  assertOptionNames(openapi?.contact, ["name", "url", "email"], "openapi.contact.");
+  assertOptions(openapi, ["title", "description", "contact"], "openapi.");
+  assertOptions(openapi?.contact, ["name", "url", "email"], "openapi.contact.");
 }
 
 export function validateKeySource(keys: KeySource | undefined): void {
-  assertOptionNames(keys, ["headers", "accountOf"], "keys.");
+  assertOptions(keys, ["headers", "accountOf"], "keys.");
   const issues = (keys?.headers ?? []).flatMap((name, index) => {
     const message = findKeyHeaderProblem(name);
     return message === undefined ? [] : [{ path: `keys.headers[${index}]`, message }];

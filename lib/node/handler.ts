@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { assertOptions, invalidInput } from "../core/errors.ts";
 import { logHookError } from "../core/hooks.ts";
 import { splitTarget } from "../core/request-target.ts";
 import type { ErrorCode } from "../http/errors.ts";
@@ -45,7 +45,7 @@ export function toNodeHandler(
   handler: Handler,
   options: NodeHandlerOptions = {},
 ): (req: NodeRequest, res: NodeResponse) => void {
-  assertOptionNames(options, ["trustProxy"]);
+  assertOptions(options, ["trustProxy"]);
   const { trustProxy = false } = options;
   assertHandler(handler);
   const proxies = countProxies(trustProxy);

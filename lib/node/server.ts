@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { assertOptionNames, invalidInput } from "../core/errors.ts";
+import { assertOptions, invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
@@ -55,7 +55,7 @@ export interface NodeServer {
 
 /** Starts a server. Rejects if the address is in use, and with `InvalidInputError` if an option is invalid. */
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
-  assertOptionNames(options, ["handler", "host", "port", "trustProxy", "limits"]);
+  assertOptions(options, ["handler", "host", "port", "trustProxy", "limits"]);
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   assertHandler(handler);
   const proxies = countProxies(trustProxy);

@@ -1,5 +1,5 @@
 import {
-  assertOptionNames,
+  assertOptions,
   type Failure,
   InvalidInputError,
   invalidInput,
@@ -64,7 +64,7 @@ const MAX_BY_CHARS = 100;
 
 /** Creates the order operations over a store. */
 export function createOrders(options: OrdersOptions): Orders {
-  assertOptionNames(options, ["store", "clock", "by", "onTransition", "onHookError"]);
+  assertOptions(options, ["store", "clock", "by", "onTransition", "onHookError"]);
   const { store, clock: givenClock = systemClock, by, onTransition, onHookError = logHookError } = options;
   const clock = wholeClock(givenClock);
   const listener = onTransition && { onTransition, onHookError };

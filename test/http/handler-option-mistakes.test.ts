@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { InvalidInputError } from "../../lib/core/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
+import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 /** The issues of options, each as "path: message". */
@@ -129,6 +131,30 @@ test("options that resemble none are reported with all that there are", () => {
     expect.stringMatching(/^port: .* Use one of: store, clock, .*onRequest\.$/),
     expect.stringMatching(/^tls: /),
   ]);
+});
+
+test.each([
+  ["clock", 0],
+  ["hosts", { route: () => {} }],
+  ["pets", { 7: {} }],
+  ["documents", Promise.resolve(() => {})],
+  ["onTransition", []],
+  ["onHookError", null],
+  ["onRequest", "log"],
+])("an option '%s' that is no function is reported at startup (%j)", (name, value) => {
+  expect(problemsOf({ store: { orders, accounts, check }, [name]: value })).toEqual([
+    `${name}: Pass a function.`,
+  ]);
+});
+
+test("what other options and other factories call is reported too if it is no function", () => {
+  const store = createMemoryStore();
+  expect(problemsOf({ store, keys: { accountOf: new Map() } })).toEqual(["keys.accountOf: Pass a function."]);
+  const clock = Date.now() as unknown as () => number;
+  expect(() => createAccounts({ store: store.accounts, environment: "test", clock })).toThrow(
+    "clock: Pass a function.",
+  );
+  expect(() => createOrders({ store: store.orders, clock })).toThrow("clock: Pass a function.");
 });
 
 test("every option is known", () => {

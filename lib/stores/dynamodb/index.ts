@@ -13,7 +13,7 @@
  */
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { assertOptionNames } from "../../core/errors.ts";
+import { assertOptions } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
@@ -74,7 +74,7 @@ export interface DynamodbStore extends Store {
  * @throws {InvalidInputError} if a table has no name, or both have the same
  */
 export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
-  assertOptionNames(options, ["prefix", "tables", "client", "sharedConnections"]);
+  assertOptions(options, ["prefix", "tables", "client", "sharedConnections"]);
   const { client, sharedConnections = false, ...naming } = options;
   const dynamodb = client ?? createDynamodbClient();
   const admissionClient = client ?? createAdmissionClient(dynamodb);

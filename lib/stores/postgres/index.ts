@@ -12,7 +12,7 @@
  * @module store-orders/postgres
  */
 
-import { assertOptionNames, invalidInput } from "../../core/errors.ts";
+import { assertOptions, invalidInput } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
@@ -72,7 +72,7 @@ export interface PostgresStore extends Store {
 
 /** Opens the store. Nothing is sent before the first call. Throws `InvalidInputError` for options that cannot be used. */
 export function createPostgresStore({ existing = false, ...options }: PostgresStoreOptions): PostgresStore {
-  assertOptionNames(options, ["connectionString", "poolSize", "pool", "schema"]);
+  assertOptions(options, ["connectionString", "poolSize", "pool", "schema"]);
   const { pool, opened, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;

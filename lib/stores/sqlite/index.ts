@@ -15,7 +15,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import { assertOptionNames } from "../../core/errors.ts";
+import { assertOptions } from "../../core/errors.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { accountStatements, createAccountStore } from "./accounts.ts";
 import { admissionStatements } from "./admission.ts";
@@ -53,7 +53,7 @@ export interface SqliteStoreOptions {
  * and `NewerSchemaError` if a newer version of this package wrote it.
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  assertOptionNames(options, ["path", "existing", "readOnly"]);
+  assertOptions(options, ["path", "existing", "readOnly"]);
   const { path, existing = false, readOnly = false } = options;
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),

@@ -79,7 +79,9 @@ export async function startProvider(
 ): Promise<ComponentProvider> {
   const engine = await startEngine({ ...RUN, preview }, cloud, new Map());
   const preloaded = [...(bundle ? [] : [NO_BUNDLING]), WITHOUT_TYPESCRIPT].map((url) => `--import=${url}`);
-  const child = spawn(process.execPath, [...preloaded, PLUGIN_HOST, home, engine.address], {
+  // As in `test/infra/harness/program.ts`.
+  const flags = ["--stack-trace-limit=0", ...preloaded];
+  const child = spawn(process.execPath, [...flags, PLUGIN_HOST, home, engine.address], {
     cwd: home,
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...COMPILE_CACHE, TMPDIR: temporary },

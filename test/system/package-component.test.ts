@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import errors from "@pulumi/pulumi/proto/errors_pb.js";
 import status from "@pulumi/pulumi/proto/status_pb.js";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { cloud } from "../infra/harness/cloud.ts";
 import { find, ofType, run } from "../infra/harness/program.ts";
@@ -41,12 +41,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const start = async (options?: ProviderOptions) => {
-  const temporary = await mkdtemp(join(folder, "tmp-"));
-  const provider = await startProvider(home, cloud(), temporary, options);
-  onTestFinished(() => provider[Symbol.asyncDispose]());
-  return { ...provider, temporary };
-};
 const settings = { plan: "pro", resolver: dns.address };
 
 test("the manifest has the version of the project, and the packages with which it is tested", async () => {
@@ -80,9 +74,11 @@ describe("the provider of the component package", () => {
       ...{ program: "test/infra/programs/guest.ts", stack: "staging", config, cloud: cloud() },
       dns,
     });
-    const { construct } = await start();
+    const { construct, recording } = shared.update;
+    const before = recording.registrations.length;
     const inputs = { ...settings, domains, throttle: { burst: 7 }, plans };
-    const { registrations, urn, outputs } = await construct({ type: SERVICE, name: "orders", inputs });
+    const { urn, outputs } = await construct({ type: SERVICE, name: "orders", inputs });
+    const registrations = recording.registrations.slice(before);
 
     expect(urn).toBe("urn:pulumi:staging::store-orders::store-orders:infra:StoreOrders::orders");
     const own = (all: typeof registrations) =>
@@ -138,10 +134,12 @@ describe("the provider of the component package", () => {
   });
 
   test("creates two services in one program, with protected tables", async () => {
-    const { construct, recording } = await start();
-    const names = ["orders", "other"];
+    const { construct, recording } = shared.update;
+    const before = recording.registrations.length;
+    const names = ["one", "other"];
     await Promise.all(names.map((name) => construct({ type: SERVICE, name, inputs: {} })));
-    const tables = ofType(recording, "aws:dynamodb/table:Table");
+    const registrations = recording.registrations.slice(before);
+    const tables = ofType({ registrations }, "aws:dynamodb/table:Table");
     expect(tables.map(({ protect, beforeDelete }) => [protect, beforeDelete.length])).toEqual(
       Array.from({ length: 4 }, () => [true, 1]),
     );
@@ -155,7 +153,9 @@ describe("the provider of the component package", () => {
   });
 
   test("deletes the bundles of the functions at the end of a run, before Pulumi kills it", async () => {
-    const { construct, cancel, temporary } = await start({ bundle: true });
+    const temporary = await mkdtemp(join(folder, "tmp-"));
+    await using provider = await startProvider(home, cloud(), temporary, { bundle: true });
+    const { construct, cancel } = provider;
     await construct({ type: SERVICE, name: "orders", inputs: {} });
     const bundles = async () => (await readdir(temporary)).filter((name) => name.startsWith("store-orders-"));
     expect(await bundles()).toHaveLength(1);
@@ -201,11 +201,12 @@ describe("the examples in other languages", () => {
       await readFile(join(ROOT, "test/examples/in-yaml/Pulumi.yaml"), "utf8"),
     );
     expect(packages).toHaveProperty("store-orders");
-    const { construct, recording } = await start();
+    const { construct, recording } = shared.update;
+    const before = recording.registrations.length;
     const { type, name, properties } = resources.service;
     const inputs = { ...properties, resolver: dns.address };
     await construct({ type: type.replace(":", ":index:"), name, inputs });
-    expect(recording.registrations.length).toBeGreaterThan(70);
+    expect(recording.registrations.length - before).toBeGreaterThan(70);
   });
 
   test("the Python program passes inputs and reads outputs that the schema declares", async () => {

@@ -21,30 +21,33 @@ const domains = { primary: "orders.example.com", aliases: ["www.example.com"] };
 const host = "orders.example.com";
 const onHosts = { plan: "pro", domains };
 
-/** What is turned on together. The settings of the last row change no type of resource. */
+const events = { bus: "default" };
+const waf = { requestsPerFiveMinutes: 3_000 };
+const tags = { team: "shop" };
+
+/** What is turned on together. Those of the last row change no type of resource. */
 const ROWS: readonly Readonly<Record<string, unknown>>[] = [
   {},
-  { plan: "pro", domains, reverify: { [host]: 2 }, hold: ["www.example.com"] },
+  { ...onHosts, reverify: { [host]: 2 }, hold: ["www.example.com"], renamedFrom: "shop/live" },
+  {
+    ...{ ...onHosts, closePlatformHost: true, adopt: { [host]: "0123456789abcdef0123456789abcdef" } },
+    certificates: { [host]: `arn:aws:acm:${REGION}:${ACCOUNT}:certificate/1a2b3c4d` },
+  },
   { ...onHosts, dns: "manual" },
-  { ...onHosts, adopt: { [host]: "0123456789abcdef0123456789abcdef" } },
-  { ...onHosts, dns: "route53" },
-  { ...onHosts, dns: "route53", adopt: { [host]: `Z1_${host}_CNAME` } },
-  { ...onHosts, closePlatformHost: true },
-  { events: { bus: "default" } },
-  { events: { bus: `arn:aws:events:eu-west-1:999999999999:event-bus/shop` } },
-  { waf: { requestsPerFiveMinutes: 3_000 } },
+  { ...onHosts, dns: "route53", events },
+  { ...onHosts, dns: "route53", adopt: { [host]: `Z1_${host}_CNAME` }, alarmEmail: "ops@example.com", waf },
   { alarmEmail: "ops@example.com" },
-  { accessLogs: "account" },
-  { reservedConcurrency: 20 },
-  { tables: { orders: "shop", accounts: "shop-accounts" } },
-  { renamedFrom: "shop/live", events: { bus: "default" } },
-  { ...onHosts, certificates: { [host]: `arn:aws:acm:${REGION}:${ACCOUNT}:certificate/1a2b3c4d` } },
-  { tags: { team: "shop" }, events: { bus: "default" }, waf: { requestsPerFiveMinutes: 3_000 } },
+  {
+    ...{ events: { bus: "arn:aws:events:eu-west-1:999999999999:event-bus/shop" }, waf, tags },
+    renamedFrom: "shop/live",
+  },
   {
     ...{ resolver: "127.0.0.1", servers: { other: "https://a.example/v1" }, docsUrl: "https://a.example/" },
     ...{ corsOrigins: ["https://a.example"], preview: "v2", memoryMiB: 256, timeoutSeconds: 60 },
-    ...{ plans: { trial: "custom" }, keys: { headers: ["x-api-key"] }, basePath: "/shop" },
+    ...{ plans: { trial: "custom" }, keys: { headers: ["x-api-key"] }, basePath: "/shop", tags },
     ...{ logRetentionDays: 7, banPolicy: { maxRejections: 5 }, throttle: { perSecond: 5 }, protect: false },
+    ...{ tables: { orders: "shop", accounts: "shop-accounts" }, accessLogs: "account" },
+    ...{ reservedConcurrency: 20 },
   },
 ];
 
@@ -144,6 +147,18 @@ describe("the printed policies allow the calls that the engine makes for a stack
       // A managed policy has at most 6,144 characters besides white space.
       for (const document of Object.values(printed))
         expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
+    },
+  );
+
+  test.each(["alarmEmail", "dns", "events", "waf"])(
+    "another setting but not %s, whose calls could hide those that the other one needs",
+    (adding) => {
+      const others = new Set(ROWS.flatMap((row) => Object.keys(row)).filter((key) => key !== adding));
+      for (const key of others)
+        expect(
+          ROWS.some((row) => key in row && !(adding in row)),
+          key,
+        ).toBe(true);
     },
   );
 

@@ -3,79 +3,72 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
-import type { State } from "../harness/deployment.ts";
-import { endOfSuite, type Outcome, ofType, operationOn } from "../harness/program.ts";
+import { endOfSuite, find, type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
 // Runs are queued, so the first test waits for all of them.
 vi.setConfig({ testTimeout: 120_000 });
 
 const HOST = "orders.example.org";
+/** Hosts in other states than the primary. */
+const [OBSERVED, LATE, AGAIN, SILENT] = ["observed", "late", "again", "silent"].map(
+  (name) => `${name}.example.org`,
+) as [string, string, string, string];
 const TARGET = "d-ordersexampleorg.execute-api.eu-central-1.amazonaws.com";
 const PLATFORM_URL = "https://api123.execute-api.eu-central-1.amazonaws.com/live/v1";
-const VALIDATION = `_0123.${HOST} CNAME _4567.acm-validations.aws`;
 const CERTIFICATE = "aws:acm/certificate:Certificate";
-const RECORD = { zone: "example.org", type: "CNAME", name: "orders", ttl: 3600 };
-const VALIDATION_RECORD = {
-  zone: "example.org",
-  type: "CNAME",
-  name: "_0123.orders",
-  ttl: 3600,
-  value: "_4567.acm-validations.aws",
-};
+const RECORD = { zone: "example.org", type: "CNAME", ttl: 3600 };
+const recordOf = (name: string) => ({ ...RECORD, name });
+const validationOf = (name: string) => ({
+  ...{ ...RECORD, name: `_0123.${name}`, value: "_4567.acm-validations.aws" },
+});
+const certificateOf = (host: string) => `store-orders-production-${host.replaceAll(".", "-")}-certificate`;
 
-const dns = await startDnsServer(VALIDATION);
-const liveDns = await startDnsServer(`
-  ${VALIDATION}
-  ${HOST} CNAME ${TARGET}
-  ${TARGET} A 192.0.2.1
-`);
 const emptyDns = await startDnsServer("");
-const silentDns = await startDnsServer("example.org NS ns.example.net", { [HOST]: "SERVFAIL" });
+const validatedDns = await startDnsServer(`
+  _0123.${HOST} CNAME _4567.acm-validations.aws
+  _0123.${OBSERVED} CNAME _4567.acm-validations.aws
+`);
+const liveDns = await startDnsServer(
+  `
+    _0123.${HOST} CNAME _4567.acm-validations.aws
+    ${HOST} CNAME ${TARGET}
+    ${TARGET} A 192.0.2.1
+    example.org NS ns.example.net
+  `,
+  { [SILENT]: "SERVFAIL" },
+);
 afterAll(async () => {
-  for (const server of [dns, liveDns, emptyDns, silentDns]) await server[Symbol.asyncDispose]();
+  for (const server of [emptyDns, validatedDns, liveDns]) await server[Symbol.asyncDispose]();
 });
 
 const signal = endOfSuite();
-const config = withDomains({ primary: HOST }, { "store-orders:dns": "manual" });
-const withCertificates = (...certificates: readonly Omit<AcmCertificate, "host">[]) =>
-  cloud({ certificates: certificates.map((each) => ({ ...each, host: HOST })) });
-const next = (
-  state: Promise<{ readonly state: State }>,
-  server: typeof dns,
-  ...certificates: readonly Omit<AcmCertificate, "host">[]
-) =>
-  state.then(({ state }) =>
-    update(config, { cloud: withCertificates(...certificates), state, dns: server, signal }),
+const domains = { primary: HOST, aliases: [OBSERVED, LATE, AGAIN, SILENT] };
+const config = withDomains(domains, { "store-orders:dns": "manual" });
+const next = (run: Promise<Outcome>, dns: typeof emptyDns, certificates: readonly AcmCertificate[]) =>
+  run.then(({ state }) =>
+    update(
+      { ...config, "store-orders:reverify": { [AGAIN]: 1 } },
+      { cloud: cloud({ certificates }), state, dns, signal },
+    ),
   );
+const others: readonly AcmCertificate[] = [
+  { host: OBSERVED, status: "PENDING_VALIDATION" },
+  { host: LATE, status: "VALIDATION_TIMED_OUT" },
+  { host: AGAIN, status: "VALIDATION_TIMED_OUT", arn: "the certificate before" },
+  { host: SILENT, status: "ISSUED" },
+];
 
 const first = update(config, { dns: emptyDns });
-const validated = next(first, dns, { status: "PENDING_VALIDATION" });
-const timedOut = next(first, emptyDns, { status: "VALIDATION_TIMED_OUT" });
-const requestedAgain = first.then(({ state }) =>
-  update(
-    { ...config, "store-orders:reverify": { [HOST]: 1 } },
-    {
-      cloud: withCertificates({ status: "VALIDATION_TIMED_OUT", arn: "the certificate before" }),
-      state,
-      dns: emptyDns,
-      signal,
-    },
-  ),
-);
-const issued = next(first, dns, { status: "ISSUED" });
-const unanswered = next(issued, silentDns, { status: "ISSUED" });
-const live = next(
-  issued,
-  liveDns,
-  { status: "PENDING_VALIDATION", arn: "the certificate after" },
-  { status: "ISSUED" },
-);
+const issued = next(first, validatedDns, [...others, { host: HOST, status: "ISSUED" }]);
+const live = next(issued, liveDns, [
+  ...others,
+  { host: HOST, status: "PENDING_VALIDATION", arn: "the certificate after" },
+  { host: HOST, status: "ISSUED" },
+]);
 
-const hostOf = ({ stackOutputs }: Outcome) =>
-  (stackOutputs["domains"] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[HOST] ?? {};
-const requestTimes = ({ registrations }: Outcome) =>
-  ofType({ registrations }, CERTIFICATE).map(({ inputs }) => inputs["tags"]);
+const hostOf = ({ stackOutputs }: Outcome, host = HOST) =>
+  (stackOutputs["domains"] as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[host] ?? {};
 
 describe("with DNS managed elsewhere", () => {
   test("the first update requests the certificate, outputs the validation record with its deadline, and does not wait", async () => {
@@ -94,53 +87,51 @@ describe("with DNS managed elsewhere", () => {
         "At the DNS provider of example.org, add the CNAME record: name _0123.orders, value _4567.acm-validations.aws, TTL 3600.",
         "Update again once ACM has issued the certificate: the outputs then have the host's record.",
       ],
-      record: RECORD,
-      validationRecord: VALIDATION_RECORD,
+      record: recordOf("orders"),
+      validationRecord: validationOf("orders"),
     });
     expect(outcome.stackOutputs["baseUrl"]).toBe(PLATFORM_URL);
   });
 
   test("an observed validation record is reported, and the time of the request does not change", async () => {
-    const outcome = await success(validated);
-    expect(operationOn(outcome, CERTIFICATE, "store-orders-production-orders-example-org-certificate")).toBe(
-      "same",
-    );
-    expect(hostOf(outcome)).toMatchObject({
+    const outcome = await success(issued);
+    expect(operationOn(outcome, CERTIFICATE, certificateOf(OBSERVED))).toBe("same");
+    const host = hostOf(outcome, OBSERVED);
+    expect(host).toMatchObject({
       state: "certificate_pending",
-      validationRecord: VALIDATION_RECORD,
+      validationRecord: validationOf("observed"),
     });
-    expect(hostOf(outcome)["since"]).toBe(hostOf(await first)["since"]);
-    expect(hostOf(outcome)["reason"]).toMatch(
-      /^The validation record is set\. .* since \d{4}-.*Z; ACM issues it/,
-    );
+    expect(host["since"]).toBe(hostOf(await first, OBSERVED)["since"]);
+    expect(host["reason"]).toMatch(/^The validation record is set\. .* since \d{4}-.*Z; ACM issues it/);
   });
 
   test("a certificate that ACM has given up on needs attention, and its validation record is not shown any more", async () => {
-    const host = hostOf(await success(timedOut));
-    expect(host).toEqual({
-      role: "primary",
+    expect(hostOf(await success(issued), LATE)).toEqual({
+      role: "alias",
       state: "needs_attention",
       attention: "validation_timed_out",
       reason: "ACM gave up, because it did not find the validation record within 72 hours of the request.",
       next: [
-        "Request a new certificate: set store-orders:reverify to { orders.example.org: 1 } and update.",
+        "Request a new certificate: set store-orders:reverify to { late.example.org: 1 } and update.",
         "Then set the validationRecord in the outputs at the DNS provider.",
       ],
-      record: RECORD,
+      record: recordOf("late"),
     });
   });
 
   test("a certificate that was requested again is awaited, although ACM still has the one before", async () => {
-    const outcome = await success(requestedAgain);
-    expect(hostOf(outcome)).toMatchObject({ state: "pending_dns", validationRecord: VALIDATION_RECORD });
-    expect(requestTimes(outcome)).toEqual([
-      { "store-orders:stack": "store-orders/production", "store-orders:requested": hostOf(outcome)["since"] },
-    ]);
+    const outcome = await success(issued);
+    const host = hostOf(outcome, AGAIN);
+    expect(host).toMatchObject({ state: "pending_dns", validationRecord: validationOf("again") });
+    expect(find(outcome, certificateOf(AGAIN)).inputs["tags"]).toEqual({
+      "store-orders:stack": "store-orders/production",
+      "store-orders:requested": host["since"],
+    });
   });
 
   test("once the certificate has been issued, the next update creates the domain and outputs its target, but is not live", async () => {
     const outcome = await success(issued);
-    expect(domainNames(outcome)).toEqual([HOST]);
+    expect(domainNames(outcome)).toEqual([HOST, SILENT]);
     expect(hostOf(outcome)).toEqual({
       role: "primary",
       state: "pending_dns",
@@ -151,8 +142,8 @@ describe("with DNS managed elsewhere", () => {
         "DNS changes may take up to 48 hours to propagate.",
         "Update again once it is set: the host is then reported as live.",
       ],
-      record: { ...RECORD, value: TARGET },
-      validationRecord: VALIDATION_RECORD,
+      record: { ...recordOf("orders"), value: TARGET },
+      validationRecord: validationOf("orders"),
     });
     expect(outcome.stackOutputs["baseUrl"]).toBe(PLATFORM_URL);
   });
@@ -164,31 +155,34 @@ describe("with DNS managed elsewhere", () => {
   });
 
   test("a failed lookup is reported as such and does not fail the update", async () => {
-    const outcome = await success(unanswered);
-    expect(hostOf(outcome)).toMatchObject({ state: "pending_dns" });
-    expect(hostOf(outcome)["reason"]).toContain("orders.example.org: SERVFAIL");
+    const outcome = await success(live);
+    expect(hostOf(outcome, SILENT)).toMatchObject({ state: "pending_dns" });
+    expect(hostOf(outcome, SILENT)["reason"]).toContain("silent.example.org: SERVFAIL");
     const warnings = outcome.logs.filter(({ severity }) => severity === 2).map(({ message }) => message);
     expect(warnings).toEqual([
-      "The CAA records of orders.example.org were not checked, because DNS did not answer (orders.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
+      "The CAA records of silent.example.org were not checked, because DNS did not answer (silent.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
     ]);
   });
 
   test("certificates of one host in different states do not fail the update", async () => {
     const outcome = await success(live);
-    const queried = outcome.invokes.map(({ args }) => args["statuses"]);
+    const queried = outcome.invokes.filter(({ args }) => args["domain"] === HOST);
+    // The first is without them.
     expect(queried.slice(1)).toHaveLength(7);
-    for (const statuses of queried.slice(1)) expect(statuses).toHaveLength(1);
+    for (const { args } of queried.slice(1)) expect(args["statuses"]).toHaveLength(1);
   });
 
   test("the command line reads the hosts, their targets and their states from the outputs", async () => {
     const read = async (run: Promise<Outcome>) => {
       const { stackOutputs } = await success(run);
-      return readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(stackOutputs))]) });
+      const input = Readable.from([Buffer.from(JSON.stringify(stackOutputs))]);
+      const { hosts, knownZones } = await readStackDomains("-", { input });
+      expect(new Set(knownZones)).toEqual(new Set(["example.org"]));
+      expect(hosts.map(({ host }) => host).toSorted()).toEqual([AGAIN, LATE, OBSERVED, HOST, SILENT]);
+      return hosts.find(({ host }) => host === HOST);
     };
-    const { value } = VALIDATION_RECORD;
-    const validationRecord = { name: `_0123.${HOST}`, value };
+    const validationRecord = { name: `_0123.${HOST}`, value: validationOf("orders").value };
     const host = { host: HOST, role: "primary", validationRecord };
-    const knownZones = ["example.org"];
     const stackOf = (reason: string) => ({
       state: "pending_dns",
       reason: expect.stringContaining(reason),
@@ -196,12 +190,13 @@ describe("with DNS managed elsewhere", () => {
     });
     const period = { since: expect.any(String), until: expect.any(String) };
     expect(await read(first)).toEqual({
-      hosts: [{ ...host, stack: { ...stackOf("ACM waits for the validation record"), ...period } }],
-      knownZones,
+      ...host,
+      stack: { ...stackOf("ACM waits for the validation record"), ...period },
     });
     expect(await read(issued)).toEqual({
-      hosts: [{ ...host, target: TARGET, stack: stackOf("The certificate has been issued") }],
-      knownZones,
+      ...host,
+      target: TARGET,
+      stack: stackOf("The certificate has been issued"),
     });
   });
 });

@@ -8,8 +8,7 @@ import { withDefaults } from "../../../infra/config/settings.ts";
 import { CALLS } from "../../../infra/deployer/calls.ts";
 import { deployerPolicies } from "../../../infra/deployer/policy-documents.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
-import { cloud } from "../harness/cloud.ts";
-import { type Outcome, ofType, run } from "../harness/program.ts";
+import { type Outcome, ofType } from "../harness/program.ts";
 import { physicalName } from "../harness/provider-rules.ts";
 import { everything, success, update } from "../harness/scenario.ts";
 import { allows, type Policy } from "./iam.ts";
@@ -36,15 +35,8 @@ const complete = success(update(everything));
 const actionsOf = (document: { Statement: readonly { Action: readonly string[] }[] }) =>
   document.Statement.flatMap(({ Action }) => Action);
 
-describe("the calls of the deployer", () => {
-  test("are those for the resources of a stack with every option, and of no other type", async () => {
-    expect(neededTypes(allSettings)).toEqual(typesOf(await complete));
-  });
-
-  test("are those for the resources of the staging stack", async () => {
-    const staging = await success(run({ stack: "staging", cloud: cloud() }));
-    expect(neededTypes(withDefaults({}))).toEqual(typesOf(staging));
-  });
+test("the calls of the deployer are those for the resources of a stack with every option, and of no other type", async () => {
+  expect(neededTypes(allSettings)).toEqual(typesOf(await complete));
 });
 
 describe("the policies", () => {

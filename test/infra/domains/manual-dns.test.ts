@@ -167,7 +167,7 @@ describe("with DNS managed elsewhere", () => {
   test("certificates of one host in different states do not fail the update", async () => {
     const outcome = await success(live);
     const queried = outcome.invokes.filter(({ args }) => args["domain"] === HOST);
-    // The first is without them.
+    // The first query asks for all states at once.
     expect(queried.slice(1)).toHaveLength(7);
     for (const { args } of queried.slice(1)) expect(args["statuses"]).toHaveLength(1);
   });

@@ -1,14 +1,14 @@
-import { globSync, mkdtempSync, readFileSync } from "node:fs";
-import { cp, rm, symlink, writeFile } from "node:fs/promises";
+import { cpSync, globSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { copyInstalled, install, ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
+import { join } from "node:path";
+import { afterAll, expect, inject, test } from "vitest";
+import { ROOT, readJson, runSuccessfully, typeErrors } from "./installed.ts";
+import { newFolderWith, packagesOf } from "./linked-packages.ts";
 
 /** The SDKs of Pulumi have hundreds of megabytes, so they are linked: the repository has the same versions. */
 const LINKED = ["@pulumi", "esbuild"];
 
-/** The examples of a test file, as workspaces of one folder, because npm takes as long for one of them as for all. */
+/** The examples of a test file, in one folder. */
 interface Examples {
   /** The folder of an example. */
   homeOf(name: string): string;
@@ -16,24 +16,16 @@ interface Examples {
   printed(name: string, env?: Readonly<Record<string, string>>): Promise<readonly string[]>;
 }
 
-/** Installs the package with what the examples need, and tests that each names what it imports, and compiles. */
+/** Copies examples beside the package and what they need, and tests that each names what it imports, and compiles. */
 export function useExamples(...names: readonly string[]): Examples {
-  const installed = inject("installed");
-  const folder = mkdtempSync(join(dirname(installed), "examples-"));
+  const others = names.filter((name) => !isProgram(name));
+  const folder = newFolderWith(inject("installed"), Object.assign({}, ...others.map(dependenciesOf)));
   const homeOf = (name: string) => join(folder, name);
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  beforeAll(async () => {
-    for (const name of names) await cp(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
-    const workspaces = names.filter((name) => !isProgram(name));
-    copyInstalled(installed, basename(folder));
-    const manifest = { ...(await readJson(join(folder, "package.json"))), workspaces };
-    await writeFile(join(folder, "package.json"), JSON.stringify(manifest));
-    await install(folder);
-    if (workspaces.length === names.length) return;
+  for (const name of names) cpSync(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
+  if (others.length < names.length)
     for (const linked of LINKED)
-      await symlink(join(ROOT, "node_modules", linked), join(folder, "node_modules", linked));
-  }, 300_000);
+      symlinkSync(join(ROOT, "node_modules", linked), join(folder, "node_modules", linked));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("the examples import only packages that they install, and compile", async () => {
     for (const name of names) {
@@ -61,12 +53,7 @@ export function useExamples(...names: readonly string[]): Examples {
   };
 }
 
-function dependenciesOf(name: string): Readonly<Record<string, string>> {
-  const file = join(ROOT, "test/examples", name, "package.json");
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(file, "utf8"));
-  return { ...dependencies, ...devDependencies };
-}
-
+const dependenciesOf = (name: string) => packagesOf(`test/examples/${name}/package.json`);
 const installedBy = (name: string) => Object.keys(dependenciesOf(name));
 const isProgram = (name: string) => installedBy(name).some((each) => each.startsWith("@pulumi/"));
 

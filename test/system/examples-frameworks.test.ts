@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { useExamples } from "./examples-fixture.ts";
 
@@ -20,7 +22,12 @@ const ROWS = [
   ["handler-in-workers", "in Cloudflare Workers without Node compatibility", [...HANDLER, OPENAPI]],
 ] as const;
 
-const { printed } = useExamples(...ROWS.map(([example]) => example));
+const { homeOf, printed } = useExamples(...ROWS.map(([example]) => example));
+// The packages are links out of the folder, which Next.js follows only below this root.
+writeFileSync(
+  join(homeOf("handler-in-next"), "next.config.js"),
+  'export default { turbopack: { root: "/" }, outputFileTracingRoot: "/" };',
+);
 
 test.each(ROWS)("%s: the handler works %s", { timeout: 400_000 }, async (example, _where, lines) => {
   expect(await printed(example)).toEqual(lines);

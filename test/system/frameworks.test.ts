@@ -1,12 +1,13 @@
 /** Runs every row of the table of frameworks, with and without a key, in each runtime that the framework supports. */
 import { spawn } from "node:child_process";
-import { globSync, readFileSync } from "node:fs";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { freeTcpPort } from "../support/postgres/server.ts";
-import { install, newFolder, ROOT, runSuccessfully } from "./installed.ts";
+import { ROOT, runSuccessfully } from "./installed.ts";
+import { newFolderWith, packagesOf, programOf } from "./linked-packages.ts";
 
 type Runtime = "node" | "bun" | "deno";
 const RUNTIMES: readonly Runtime[] = ["node", "bun", "deno"];
@@ -206,18 +207,15 @@ test("every row of the table is run, except those that were tried by hand", asyn
   }
 });
 
-let folder = "";
-const programs: Record<Runtime, readonly string[]> = { node: [process.execPath], bun: [], deno: [] };
-beforeAll(async () => {
-  folder = await newFolder();
-  await cp(join(ROOT, "test/system/frameworks"), folder, { recursive: true });
-  await install(folder, inject("tarball"));
-  const [bun = ""] = globSync("node_modules/@oven/*/bin/bun", { cwd: folder });
-  const [deno = ""] = globSync("node_modules/@deno/*/deno", { cwd: folder });
-  programs.bun = [join(folder, bun), "run"];
-  programs.deno = [join(folder, deno), "run", "--allow-all", "--node-modules-dir=manual", "--no-lock"];
-}, 300_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = newFolderWith(inject("installed"), packagesOf("test/system/frameworks/package.json"));
+cpSync(join(ROOT, "test/system/frameworks"), folder, { recursive: true });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const programs: Record<Runtime, readonly string[]> = {
+  node: [process.execPath],
+  bun: [programOf("bun"), "run"],
+  deno: [programOf("deno"), "run", "--allow-all", "--node-modules-dir=manual", "--no-lock"],
+};
 
 /** Builds an application of SvelteKit around the code of a route, with the setting that the document names. */
 async function buildSvelteKit(code: string): Promise<void> {
@@ -234,7 +232,7 @@ async function buildSvelteKit(code: string): Promise<void> {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   }
-  await runSuccessfully(folder, "npx", ["--no-install", "vite", "build"]);
+  await runSuccessfully(folder, process.execPath, ["node_modules/vite/bin/vite.js", "build"]);
 }
 
 /** Starts a program, and returns its address, its key, and the lines that it has printed since. */

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { cpSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -9,9 +9,16 @@ import { promisify } from "node:util";
 /** The root of the repository. */
 export const ROOT: string = new URL("../..", import.meta.url).pathname;
 
-const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
+/** With the Node that runs the tests. */
+export const PATH: string = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
 /** The suites install the same packages again and again. */
-const QUIET = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"];
+export const QUIET: readonly string[] = [
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--loglevel=error",
+  "--prefer-offline",
+];
 const COMPILER = join(ROOT, "node_modules/.bin/tsc");
 const NODE_TYPES = dirname(dirname(createRequire(import.meta.url).resolve("@types/node/package.json")));
 
@@ -65,35 +72,6 @@ export async function packInto(folder: string): Promise<string> {
 /** Installs packages, besides those in the folder's package.json. */
 export async function install(folder: string, ...packages: string[]): Promise<void> {
   await runSuccessfully(folder, "npm", ["install", ...QUIET, ...packages]);
-}
-
-/**
- * Unpacks a file of each package, such as `deno` of `@deno/linux-x64-glibc@2.9.6`, and returns their paths in the same
- * order. To install a package that contains a whole runtime, npm takes more than twice as much processor time.
- */
-export async function unpackFiles(
-  folder: string,
-  files: readonly (readonly [name: string, file: string])[],
-): Promise<readonly string[]> {
-  const names = files.map(([name]) => name);
-  const packed: readonly { readonly id: string; readonly filename: string }[] = JSON.parse(
-    await runSuccessfully(folder, "npm", [
-      "pack",
-      "--json",
-      "--prefer-offline",
-      "--loglevel=error",
-      ...names,
-    ]),
-  );
-  return Promise.all(
-    files.map(async ([name, file]) => {
-      const archive = packed.find(({ id }) => id === name)?.filename ?? name;
-      const home = await mkdtemp(join(folder, "unpacked-"));
-      await runSuccessfully(folder, "tar", ["-xzf", archive, "-C", home, `package/${file}`]);
-      await rm(join(folder, archive));
-      return join(home, "package", file);
-    }),
-  );
 }
 
 /**

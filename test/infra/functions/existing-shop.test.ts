@@ -105,7 +105,7 @@ describe("functions of one's own", () => {
 
   test("that do not exist are reported like any invalid setting", async () => {
     const config = { "store-orders:entry": "./none.ts" };
-    const { code, errors } = await run({ stack: "staging", config, bundle: true, cloud: cloud() });
+    const { code, errors } = await run({ stack: "staging", config, cloud: cloud() });
     expect(code).not.toBe(0);
     expect(errors).toContain(
       `Pulumi.staging.yaml  store-orders:entry: There is no module ${resolve("none.ts")}.`,

@@ -1,4 +1,4 @@
-/** What examples, frameworks and runtimes need besides the package. npm takes a minute for it, so it is installed once. */
+/** What examples, frameworks, runtimes and compilers need besides the package. npm takes a minute for it, so it is installed once. */
 import { execFileSync } from "node:child_process";
 import {
   cpSync,
@@ -72,6 +72,7 @@ export function programOf(runtime: string): string {
  */
 export function newFolderWith(installed: string, packages: Versions): string {
   const folder = mkdtempSync(join(dirname(installed), "linked-"));
+  cpSync(join(installed, "package.json"), join(folder, "package.json"));
   const link = (from: string, path: string) => {
     const to = join(folder, path);
     mkdirSync(dirname(to), { recursive: true });
@@ -107,10 +108,14 @@ function pathsOf(packages: Versions): ReadonlySet<string> {
     for (const each of Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })) add(path, each);
     for (const peer of peers) add(path, peer);
   }
+  const { peerDependencies = {}, devDependencies = {} } = readManifest("package.json");
   for (const [name, version] of Object.entries(packages)) {
     const installed = all[`node_modules/${name}`]?.version;
-    if (installed !== version)
+    if (installed !== version.replace(/^npm:.+@/, ""))
       throw new Error(`${name} ${version} is needed, but ${installed} is installed.`);
+    // That version goes with the package: npm installs both for a line of the documents.
+    if (name in peerDependencies && version !== devDependencies[name])
+      throw new Error(`${name} ${version} is needed, but ${devDependencies[name]} is tested.`);
     add("", name);
   }
   return new Set([...found].filter((path) => path.lastIndexOf("node_modules/") === 0));

@@ -1,4 +1,5 @@
 /** Every line of the documents that installs a package beside ours, in a folder without any other. */
+import { globSync } from "node:fs";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -16,7 +17,10 @@ import {
   runProgram,
   runSuccessfully,
 } from "./installed.ts";
+import { LINKED_FROM, newFolderWith } from "./linked-packages.ts";
 
+/** Where Yarn keeps what it has downloaded. */
+const YARN = join(LINKED_FROM, "yarn");
 const { devDependencies: versions = {} } = await readJson(join(ROOT, "package.json"));
 
 /** What a program does first with an entry point that the installed packages are for, by these packages. */
@@ -73,12 +77,21 @@ describe("the functions", () => {
   beforeAll(async () => {
     home = await newFolder();
   });
-  afterAll(() => rm(home, { recursive: true, force: true }));
+  afterAll(async () => {
+    await rm(home, { recursive: true, force: true });
+    for (const packed of globSync("cache/store-orders-*", { cwd: YARN })) await rm(join(YARN, packed));
+  });
+
+  /** A folder with the package beside others, and the SDKs of Pulumi. */
+  async function newProgram(...packages: string[]): Promise<string> {
+    const named = Object.fromEntries(packages.map((name) => [name, versions[name] ?? ""]));
+    const folder = newFolderWith(inject("installed"), named);
+    await symlink(join(ROOT, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
+    return folder;
+  }
 
   test("are not bundled without a package that they contain, which the error names", async () => {
-    const folder = newProject("incomplete");
-    await install(folder, pinned("esbuild"));
-    await linkSdks(folder);
+    const folder = await newProgram("esbuild");
     const script = 'await (await import("store-orders/infra")).functionCode();';
     const { code, stderr } = await runProgram(folder, process.execPath, [
       "--input-type=module",
@@ -90,11 +103,8 @@ describe("the functions", () => {
   });
 
   test("are bundled and deployed by a CommonJS program", async () => {
-    const folder = newProject("commonjs");
-    const manifest = await readJson(join(folder, "package.json"));
-    await writeFile(join(folder, "package.json"), JSON.stringify({ ...manifest, type: "commonjs" }));
-    await install(folder, ...["esbuild", "@aws-sdk/client-dynamodb"].map(pinned));
-    await linkSdks(folder);
+    const folder = await newProgram("esbuild", "@aws-sdk/client-dynamodb");
+    await writeFile(join(folder, "package.json"), '{"type":"commonjs"}');
     const [program = ""] = codeBlocks(document("infra/README.md"), "js");
     await writeFile(join(folder, "index.js"), program);
     const outcome = await runPulumi({
@@ -116,7 +126,7 @@ describe("the functions", () => {
       const env = {
         YARN_ENABLE_TELEMETRY: "0",
         YARN_ENABLE_GLOBAL_CACHE: String(cache === "in the home folder"),
-        YARN_GLOBAL_FOLDER: join(home, "yarn"),
+        YARN_GLOBAL_FOLDER: YARN,
       };
       const run = (...args: string[]) => runSuccessfully(folder, process.execPath, [yarn, ...args], env);
       await writeFile(join(folder, "package.json"), '{"private":true}');

@@ -13,7 +13,10 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const BUNDLED_PEERS = ["prom-client", "standardwebhooks"];
 
 rmSync("dist", { recursive: true, force: true });
-execFileSync("node_modules/.bin/tsc", ["--project", "lib/tsconfig.json"], { stdio: "inherit" });
+// Several threads check the same declarations.
+execFileSync("node_modules/.bin/tsc", ["--project", "lib/tsconfig.json", "--singleThreaded"], {
+  stdio: "inherit",
+});
 
 /** How a source reads a script or a style of a web page, which is a file beside it. */
 const ASSET = /readFileSync\(\s*new URL\("(\.[^"]+\.(?:js|css))", import\.meta\.url\),\s*"utf8",?\s*\)/g;

@@ -62,7 +62,7 @@ test("each RUN instruction succeeds with the files that the ignore file leaves",
     const runnable = here(command).replace(" --owner=1000 --group=0", "");
     await promisify(execFile)("sh", ["-ec", runnable], {
       cwd: join(folder, "src"),
-      env: { ...process.env, PATH },
+      env: { ...process.env, PATH, npm_config_prefer_offline: "true" },
     });
   }
   // Any user of the group 0 can write to it.

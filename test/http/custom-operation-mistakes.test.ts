@@ -84,10 +84,11 @@ ${line}
   const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(settings));
   await writeFile(join(folder, "package.json"), '{"type":"module"}');
-  const { stdout = "" } = await promisify(execFile)(join(root, "node_modules/.bin/tsc"), [
-    "-p",
-    folder,
-  ]).catch((error: { stdout: string }) => error);
+  // It runs for seconds, so it collects no garbage.
+  const env = { ...process.env, GOGC: "off" };
+  const args = ["-p", folder, "--singleThreaded"];
+  const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), args, { env });
+  const { stdout = "" } = await compiled.catch((error: { stdout: string }) => error);
   await rm(folder, { recursive: true });
   const files = new Set([...stdout.matchAll(/(?:^|\/)(\d+)\.ts\(/gm)].map(([, file]) => file));
   const valid = ["0", "9"];

@@ -95,8 +95,6 @@ export async function typeErrors(folder: string, files: readonly string[]): Prom
     ...strict,
     ...modules,
     ...node,
-    // Several threads check the same declarations.
-    "--singleThreaded",
     "--ignoreConfig",
     // Several threads take a third more processor time, which the suites beside this one need.
     "--singleThreaded",

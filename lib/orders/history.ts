@@ -50,8 +50,8 @@ export interface OrderWithHistory extends StoredOrder {
 }
 
 /**
- * The letter of each event in what stores keep: never change one, and give each its own. In DynamoDB they are attributes,
- * beside those of the outbox.
+ * The letter of each event in what stores keep, in the order in which events can happen: never change one, and give each its
+ * own. In DynamoDB they are attributes, beside those of the outbox, and the order of a history is the order here.
  */
 export const EVENT_LETTERS = {
   place: "p",

@@ -41,7 +41,7 @@ export const LIFECYCLE: Lifecycle<typeof ORDER_RULES> = /* @__PURE__ */ defineLi
 export type OrderStatus = keyof typeof ORDER_RULES;
 
 /** An event that can happen to an order. */
-export type OrderEvent = keyof (typeof ORDER_RULES)[OrderStatus];
+export type OrderEvent = { [S in OrderStatus]: keyof (typeof ORDER_RULES)[S] }[OrderStatus];
 
 /** The codes with which an event can fail. */
 export type TransitionErrorCode<E extends OrderEvent = OrderEvent> = Extract<
@@ -101,9 +101,21 @@ export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly Tra
 
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
 export function findStatusProblem({ record, status }: StoredOrder): string | undefined {
-  const canBeFulfilled = isOrderStatus(status) && acceptsEvent(status, "fulfil");
-  if (record.complete !== true || canBeFulfilled) return undefined;
+  if (record.complete !== true || COMPLETE_STATUSES.has(status)) return undefined;
   return `The order is complete and ${status}, which cannot be: only shipped orders are fulfilled.`;
+}
+
+/** The statuses in which an order is fulfilled, and those to which further events lead. */
+const COMPLETE_STATUSES: ReadonlySet<OrderStatus> = /* @__PURE__ */ withNextStatuses(
+  /* @__PURE__ */ ORDER_STATUSES.filter((status) => acceptsEvent(status, "fulfil")),
+);
+
+function withNextStatuses(statuses: readonly OrderStatus[]): ReadonlySet<OrderStatus> {
+  const found = new Set(statuses);
+  // A set is iterated to its end, also over what is added meanwhile.
+  for (const status of found)
+    for (const rule of Object.values(ORDER_RULES[status])) if ("to" in rule) found.add(rule.to);
+  return found;
 }
 
 /** Adds up counts by status. Those of a status that no rule knows are left out. */
@@ -144,5 +156,5 @@ export function explainTransitionError({ status, event }: TransitionError): stri
 /** Says what is wrong with a status that no rule knows, and what to do. */
 export function explainUnknownStatus({ record, status }: StoredOrder): string {
   const known = ORDER_STATUSES.join(", ");
-  return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database.`;
+  return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database, unless a newer version has written it.`;
 }

@@ -93,8 +93,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
           const { result, changed } = decideEvent(order, event, at);
           if (changed === undefined) return { result };
           const mark = markUpdate(markOf(countChanges(item)));
-          const update = () => simple ?? recordUpdate(item, changed, event, written);
-          return { result, update: () => combine(update(), mark) };
+          return { result, update: () => combine(recordUpdate(item, changed, event, written), mark) };
         },
         resultIfApplied(item, decided) {
           const isApplied = item[EVENT_LETTERS[event]]?.S === written;

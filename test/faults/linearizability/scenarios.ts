@@ -1,5 +1,5 @@
 import type { Account, ApiKey } from "../../../lib/accounts/account.ts";
-import type { OrderEvent, StoredOrder } from "../../../lib/orders/lifecycle.ts";
+import { ORDER_EVENTS, type StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../../lib/plans/windows.ts";
 import type { SeededRandom } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
@@ -12,7 +12,6 @@ export const PROCESSES = 3;
 const LANES = 3;
 const CALLS = 4;
 const ORDERS = 3;
-const EVENTS: readonly OrderEvent[] = ["cancel", "ship", "fulfil"];
 /** A retried admission is counted twice, as documented, so the last of these is for orders only. */
 const LOSSES: readonly Loss[] = ["request", "response", "response, then retried"];
 
@@ -69,7 +68,7 @@ export function chooseScenario(
   function ofOrder(): Call {
     const order = random.pick(orders).record.id;
     if (random.chance(0.2)) return { order, kind: "find" };
-    return { order, kind: random.pick(EVENTS), at: random.pick(INSTANTS) };
+    return { order, kind: random.pick(ORDER_EVENTS), at: random.pick(INSTANTS) };
   }
 
   function planned(): Planned {

@@ -2,7 +2,15 @@ import { describe, expect, test, vi } from "vitest";
 import { cloud } from "./harness/cloud.ts";
 import type { Operation, State } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
-import { endOfSuite, find, type Outcome, operationOn, type RunOptions, run } from "./harness/program.ts";
+import {
+  endOfSuite,
+  find,
+  type Outcome,
+  ofType,
+  operationOn,
+  type RunOptions,
+  run,
+} from "./harness/program.ts";
 import { foreignRecord, production, success } from "./harness/scenario.ts";
 import { earlierState, importTable, renameStack } from "./harness/states.ts";
 
@@ -175,12 +183,16 @@ describe("protection", () => {
   });
 
   test("is off only if the setting says so, and then nothing keeps the tables", async () => {
-    const { state } = await success(guest({ protect: false }, {}));
-    const outcome = await success(guest({ protect: false }, {}, { name: "shop", state }));
-    const deleted = typesWith(outcome, "delete");
-    expect(deleted).toContain(TABLE);
-    for (const { inputs } of outcome.registrations.filter(({ type }) => type === TABLE))
-      expect(inputs["deletionProtectionEnabled"]).toBe(false);
+    const outcome = await success(
+      guest({ protect: false }, {}, { name: "shop", state: earlierState("guest") }),
+    );
+    expect(typesWith(outcome, "delete")).toContain(TABLE);
+    const kept = ofType(outcome, TABLE).map(({ protect, beforeDelete, inputs }) => [
+      protect,
+      beforeDelete,
+      inputs["deletionProtectionEnabled"],
+    ]);
+    expect(kept).toEqual(Array(2).fill([false, [], false]));
   });
 });
 

@@ -6,6 +6,7 @@ const LONGEST = [
   "test/faults/linearizability.test.ts",
   "test/faults/crash.test.ts",
   "test/system/package-install.test.ts",
+  "test/system/package-functions.test.ts",
   "test/system/console.test.ts",
   "test/system/examples-frameworks.test.ts",
   "test/system/examples-rules.test.ts",

@@ -128,7 +128,7 @@ test("whatever a zone holds, no advice names a record that is not there, and not
       const { reasons } = await verifyHost(name, { resolver, target: TARGET });
       for (const { fix } of reasons) checkAdvice(fix, zones.flat(), forms);
     }),
-    { numRuns: 1000, seed: 46 },
+    { numRuns: 2000, seed: 46 },
   );
   // Every form of advice has occurred.
   expect(forms.size).toBe(ADVICE.length);

@@ -14,8 +14,6 @@ export interface Records {
 export async function serveDns(
   records: ReadonlyMap<string, Records | "servfail">,
 ): Promise<{ readonly address: string; close(): Promise<void> }> {
-  // A name also exists if another is below it.
-  const above = new Set([...records.keys()].flatMap(parentsOf));
   const server = dns2.createServer({
     udp: true,
     handle(request, send) {
@@ -34,7 +32,8 @@ export async function serveDns(
       };
       if (found === "servfail") response.header.rcode = Packet.RCODE.SERVFAIL;
       else if (found === undefined) {
-        if (!above.has(name)) response.header.rcode = Packet.RCODE.NXDOMAIN;
+        const exists = [...records.keys()].some((known) => known.endsWith(`.${name}`));
+        if (!exists) response.header.rcode = Packet.RCODE.NXDOMAIN;
       } else if (found.cname !== undefined) {
         answer("CNAME", { domain: found.cname });
       } else if (found.address !== undefined && question?.type === Packet.TYPE.A) {
@@ -48,10 +47,4 @@ export async function serveDns(
   const { udp } = await server.listen({ udp: { port: 0, address: "127.0.0.1" } });
   if (udp === undefined) throw new Error("The name server is not listening.");
   return { address: `127.0.0.1:${udp.port}`, close: async () => void (await server.close()) };
-}
-
-/** The names above a name: `b.c` and `c` for `a.b.c`. */
-function parentsOf(name: string): readonly string[] {
-  const labels = name.split(".");
-  return labels.slice(1).map((_, index) => labels.slice(index + 1).join("."));
 }

@@ -140,15 +140,15 @@ export function formatPath(path: readonly PropertyKey[]): string {
 }
 
 /**
- * Throws `InvalidInputError` if an option has none of the names, because a mistyped one would have no effect, or if it is
- * called later and is no function. `within` is the path of the options, such as `openapi.`.
+ * Throws `InvalidInputError` if an option has none of the names, because a mistyped one would have no effect, or if one
+ * that is called later is not a function. `within` is the path of the options, such as `openapi.`.
  */
 export function assertOptions(options: unknown, names: readonly string[], within = ""): void {
   const issues = Object.entries(Object(options)).flatMap(([name, value]): Issue[] => {
     const path = within + name;
     if (!names.includes(name)) return [{ path, message: explainUnknownOption(name, names) }];
     const isWrong = FUNCTIONS.test(name) && value !== undefined && typeof value !== "function";
-    return isWrong ? [{ path, message: "Pass a function." }] : [];
+    return isWrong ? [{ path, message: "Pass a function, or leave it out." }] : [];
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
 }

@@ -110,7 +110,7 @@ const OPTION_NAMES =
     " ",
   );
 
-/** Throws `InvalidInputError` for what is not a store, and for an option of an unknown name. */
+/** Throws `InvalidInputError` for what is not a store, for an option of an unknown name, and for one that should be a function. */
 export function validateOptions(options: HandlerOptions): void {
   const { store, keys, openapi }: HandlerOptions = Object(options);
   if (!isStore(store)) throw invalidInput("store", STORE_RULE);

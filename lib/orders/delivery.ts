@@ -154,6 +154,8 @@ export function deliverChanges({
   for (const [name, value] of Object.entries({ timeoutMs, pollMs }))
     if (value > MAX_TIMER_MS) throw invalidInput(name, `Use at most ${MAX_TIMER_MS} ms, about 24 days.`);
   const clock = wholeClock(givenClock ?? systemClock);
+  for (const [name, value] of Object.entries({ deliver, onError, clock: givenClock ?? clock, wait }))
+    if (typeof value !== "function") throw invalidInput(name, "Pass a function.");
   // The clock of the system can be set while this runs.
   const elapsedMs = givenClock === undefined ? () => performance.now() : clock;
   const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));

@@ -102,7 +102,7 @@ export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly Tra
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
 export function findStatusProblem({ record, status }: StoredOrder): string | undefined {
   if (record.complete !== true || COMPLETE_STATUSES.has(status)) return undefined;
-  return `The order is complete and ${status}, which cannot be: only shipped orders are fulfilled.`;
+  return `The order is complete and ${status}, which cannot be: only ${[...COMPLETE_STATUSES].join(" and ")} orders can be complete.`;
 }
 
 /** The statuses in which an order is fulfilled, and those to which further events lead. */
@@ -156,5 +156,5 @@ export function explainTransitionError({ status, event }: TransitionError): stri
 /** Says what is wrong with a status that no rule knows, and what to do. */
 export function explainUnknownStatus({ record, status }: StoredOrder): string {
   const known = ORDER_STATUSES.join(", ");
-  return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database, unless a newer version has written it.`;
+  return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database, or update this version if a newer one has written it.`;
 }

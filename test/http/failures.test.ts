@@ -55,7 +55,7 @@ describe("a failing store", () => {
     await store.orders.place([{ record: { id: 50n }, status: "constructor" as OrderStatus }]);
     expect(codeOf(await send("DELETE", "/v1/store/orders/50"))).toBe("internal_error");
     const message = expect.stringMatching(
-      /^Order 50 has the status 'constructor'.*Correct it in the database, unless a newer version has written it\.$/,
+      /^Order 50 has the status 'constructor'.*Correct it in the database, or update this version if a newer one has written it\.$/,
     );
     expect(events.at(-1)).toMatchObject({ status: 500, error: { message } });
     expect(JSON.parse((await send("GET", "/v1/store/orders")).text)).toHaveLength(5);

@@ -141,20 +141,24 @@ test.each([
   ["onTransition", []],
   ["onHookError", null],
   ["onRequest", "log"],
-])("an option '%s' that is no function is reported at startup (%j)", (name, value) => {
+])("an option '%s' that is not a function is reported at startup (%j)", (name, value) => {
   expect(problemsOf({ store: { orders, accounts, check }, [name]: value })).toEqual([
-    `${name}: Pass a function.`,
+    `${name}: Pass a function, or leave it out.`,
   ]);
 });
 
-test("what other options and other factories call is reported too if it is no function", () => {
+test("what other options and other factories call is reported too if it is not a function", () => {
   const store = createMemoryStore();
-  expect(problemsOf({ store, keys: { accountOf: new Map() } })).toEqual(["keys.accountOf: Pass a function."]);
+  expect(problemsOf({ store, keys: { accountOf: new Map() } })).toEqual([
+    "keys.accountOf: Pass a function, or leave it out.",
+  ]);
   const clock = Date.now() as unknown as () => number;
   expect(() => createAccounts({ store: store.accounts, environment: "test", clock })).toThrow(
-    "clock: Pass a function.",
+    "clock: Pass a function, or leave it out.",
   );
-  expect(() => createOrders({ store: store.orders, clock })).toThrow("clock: Pass a function.");
+  expect(() => createOrders({ store: store.orders, clock })).toThrow(
+    "clock: Pass a function, or leave it out.",
+  );
 });
 
 test("every option is known", () => {

@@ -82,7 +82,7 @@ test("the explanation of an error names the status, the event and the statuses t
 test("an order whose status somebody has edited in the database is an error that says what to do", () => {
   const order = { record, status: "lost" as OrderStatus };
   expect(() => decideEvent(order, "ship", AT)).toThrow(
-    `Order 7 has the status 'lost', which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, unless a newer version has written it.`,
+    `Order 7 has the status 'lost', which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
   );
 });
 

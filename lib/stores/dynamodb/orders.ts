@@ -93,7 +93,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
           const { result, changed } = decideEvent(order, event, at);
           if (changed === undefined) return { result };
           const mark = markUpdate(markOf(countChanges(item)));
-          return { result, update: () => combine(recordUpdate(item, changed, event, written), mark) };
+          return { result, update: () => combine(seenUpdate(item, order, changed, event, written), mark) };
         },
         resultIfApplied(item, decided) {
           const isApplied = item[EVENT_LETTERS[event]]?.S === written;
@@ -183,17 +183,33 @@ function markUpdate(mark: Item): Partial<ConditionalUpdate> {
   };
 }
 
-/** Replaces an order, conditional on the one that was read. */
-function recordUpdate(seen: Item, order: StoredOrder, event: OrderEvent, change: string): ConditionalUpdate {
+/**
+ * Changes an order, conditional on the one that was read: another event can have changed its record and left its status. A
+ * record that the event does not change stays as it is, also a damaged one.
+ */
+function seenUpdate(
+  { wire, status }: Item,
+  before: StoredOrder,
+  after: StoredOrder,
+  event: OrderEvent,
+  change: string,
+): ConditionalUpdate {
+  const isChanged = after.record !== before.record;
   return {
-    set: ["#wire = :wire", "#status = :status", `#${EVENT_LETTERS[event]} = :change`],
-    conditions: ["#wire = :wireSeen", "#status = :statusSeen"],
+    set: [
+      ...(isChanged ? ["#wire = :wire"] : []),
+      ...["#status = :status", `#${EVENT_LETTERS[event]} = :change`],
+    ],
+    conditions: [
+      ...(wire === undefined ? ["attribute_not_exists(#wire)"] : ["#wire = :wireSeen"]),
+      "#status = :statusSeen",
+    ],
     values: {
-      ":wire": { S: orderToJson(order.record) },
-      ":status": { S: order.status },
+      ...(isChanged && { ":wire": { S: orderToJson(after.record) } }),
+      ...(wire !== undefined && { ":wireSeen": wire }),
+      ":status": { S: after.status },
       ":change": { S: change },
-      ":wireSeen": { S: stringOf(seen["wire"]) },
-      ":statusSeen": { S: stringOf(seen["status"]) },
+      ":statusSeen": { S: stringOf(status) },
     },
   };
 }

@@ -184,7 +184,7 @@ test("an order with a status that no rule knows is listed and exported with a wa
   expect(exported).toMatchObject({
     status: 0,
     stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\u001b[2J"}\n',
-    stderr: `Warning: ${problem} Correct it in the database, unless a newer version has written it.\n`,
+    stderr: `Warning: ${problem} Correct it in the database, or update this version if a newer one has written it.\n`,
   });
   expect(cancel).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(problem) });
 });

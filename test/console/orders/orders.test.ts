@@ -65,7 +65,7 @@ test("an order with a status that no rule knows is shown with it, without an act
   expect(orders).toMatch(/>pending<\/a><\/dt><dd>1<\/dd>/);
   const order = await console.textOf("orders/2");
   expect(order).toContain(
-    `Order 2 has the status &#39;toString&#39;, which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, unless a newer version has written it.`,
+    `Order 2 has the status &#39;toString&#39;, which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
   );
   expect(order).not.toContain("/orders/2/");
 });

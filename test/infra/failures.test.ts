@@ -1,9 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
 import { production, update } from "./harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const TABLE = "store-orders-production-tables-orders";
 const DOMAIN = "store-orders-production-orders-example-com";

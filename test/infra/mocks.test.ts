@@ -2,8 +2,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startDnsServer } from "../support/dns-server.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 // Most of the time would be bundling the functions and collecting stack traces, one for each resource and promise.
 Object.assign(pulumi.Resource, { stackTrace: () => [] });
 const { stackTraceLimit } = Error;

@@ -19,8 +19,6 @@ import {
 import { defineDomains } from "../../lib/domains/parse.ts";
 import { startDnsServer } from "../support/dns-server.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 // Most of the time would be bundling the functions and collecting stack traces, one for each resource and promise.
 Object.assign(pulumi.Resource, { stackTrace: () => [] });
 const { stackTraceLimit } = Error;

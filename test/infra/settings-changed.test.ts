@@ -1,10 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { State } from "./harness/deployment.ts";
 import { type Outcome, ofType, operationOn } from "./harness/program.ts";
 import { everything, production, success, update } from "./harness/scenario.ts";
 import { earlierState } from "./harness/states.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** What has data, or an address that others know. */
 const LASTING =

@@ -1,13 +1,10 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cloud, isKnown } from "./harness/cloud.ts";
 import { planDifference, planText } from "./harness/plan.ts";
 import { run } from "./harness/program.ts";
 import { hasInput, typeErrors } from "./harness/provider-types.ts";
 import { everything, success } from "./harness/scenario.ts";
 import { UNKNOWN, type Value } from "./harness/wire.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const STACKS = ["staging", "production"] as const;
 const runBoth = (preview: boolean) => ({

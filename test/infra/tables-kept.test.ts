@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
 import type { Operation, State } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
@@ -13,9 +13,6 @@ import {
 } from "./harness/program.ts";
 import { foreignRecord, production, success } from "./harness/scenario.ts";
 import { earlierState, importTable, renameStack } from "./harness/states.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 240_000 });
 
 const TABLE = "aws:dynamodb/table:Table";
 const guest = (settings: object, options: object, more: Partial<RunOptions> & { name?: string } = {}) => {

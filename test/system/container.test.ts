@@ -67,7 +67,7 @@ test("each RUN instruction succeeds with the files that the ignore file leaves",
   }
   // Any user of the group 0 can write to it.
   if (NOBODY !== undefined) chownSync(join(folder, "data"), 1_000, 0);
-}, 120_000);
+});
 
 test("as a user without rights, the command serves the page and passes the health check, and writes to /data only", async () => {
   const port = await freeTcpPort();

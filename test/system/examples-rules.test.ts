@@ -111,7 +111,7 @@ test.concurrent("each cancelled order is refunded exactly once, whichever step t
     expect(lines).toEqual(
       [1, 2].map((id) => expect.stringMatching(`^order ${id}: refund ${id}:2:[0-9A-Za-z]{10}$`)),
     );
-}, 60_000);
+});
 
 test("each order that a worker ships while the API cancels it ends in one status that both report", async () => {
   const [orders, statuses = "", wrong] = await printed("shipping-worker");

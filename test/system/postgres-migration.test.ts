@@ -207,7 +207,7 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     await migratePostgres({ ...options, onBlocked: (blockers) => found.push(blockers) });
     expect(performance.now() - start).toBeLessThan(15_000);
     expect(found).toEqual([]);
-  }, 120_000);
+  });
 
   test("the SQL that is printed gives up soon, changes nothing, and says to run it again", async () => {
     await createSecondVersion("printed");

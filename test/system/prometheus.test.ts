@@ -85,7 +85,7 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
     api = `http://${address}/api/v1`;
     // Rates need two scrapes.
     while ((await query("count_over_time(up[1m]) >= 3")).length === 0) await sleep(250);
-  }, 60_000);
+  });
 
   async function query(expression: string): Promise<readonly { value: [number, string] }[]> {
     const response = await fetch(`${api}/query?${new URLSearchParams({ query: expression })}`);

@@ -57,4 +57,4 @@ test("a tag is built into a package that npm would publish, its bill of material
     type: "git",
     url: "git+https://github.com/shop/orders.git",
   });
-}, 120_000);
+});

@@ -51,7 +51,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
     writeFileSync(join(cli.directory, "fullchain.pem"), cert);
     writeFileSync(join(cli.directory, "privkey.pem"), key);
     writeFileSync(join(cli.directory, "plans.yaml"), PLANS);
-  }, 120_000);
+  });
   const running: (() => unknown)[] = [];
   afterAll(async () => {
     for (const stop of running) await stop();

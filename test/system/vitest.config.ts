@@ -20,7 +20,7 @@ export default defineConfig({
     root: new URL("../..", import.meta.url).pathname,
     globalSetup: ["test/system/setup.ts"],
     testTimeout: 300_000,
-    hookTimeout: 60_000,
+    hookTimeout: 300_000,
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 10_000 } },
     // Two more than there are cores: browsers, databases and installations mostly wait.

@@ -27,7 +27,7 @@ let measured: Measured;
 beforeAll(async () => {
   emulator = await startEmulator("all-old");
   measured = await measure(emulator.endpoint);
-}, 60_000);
+});
 afterAll(() => emulator.stop());
 
 describe("the section Cost", () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { withDefaults } from "../../../infra/config/settings.ts";
 import { CALLS } from "../../../infra/deployer/calls.ts";
 import { deployerPolicies } from "../../../infra/deployer/policy-documents.ts";
@@ -12,8 +12,6 @@ import { type Outcome, ofType } from "../harness/program.ts";
 import { physicalName } from "../harness/provider-rules.ts";
 import { everything, success, update } from "../harness/scenario.ts";
 import { allows, type Policy } from "./iam.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
 const PRINT = fileURLToPath(new URL("../../../infra/deployer/print.ts", import.meta.url));

@@ -1,11 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cloud } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
 import { endOfSuite, find, ofType } from "../harness/program.ts";
 import { production, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const DOMAIN = "aws:apigateway/domainName:DomainName";
 const FUNCTION = "aws:lambda/function:Function";

@@ -1,13 +1,10 @@
 import { Readable } from "node:stream";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
 import { endOfSuite, find, type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const HOST = "orders.example.org";
 /** Hosts in other states than the primary. */

@@ -1,19 +1,18 @@
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud } from "../harness/cloud.ts";
 import type { Outcome } from "../harness/program.ts";
 import { endOfSuite, find, ofType, operationOn } from "../harness/program.ts";
-import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 240_000 });
+import { domainNames, production, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
 const ARN = "arn:aws:acm:eu-central-1:123456789012:certificate/own";
 const NAME = "store-orders-production-orders-example-com";
 const DOMAIN = "aws:apigateway/domainName:DomainName";
-const withoutOwn = withDomains({ primary: HOST });
-const withOwn = { ...withoutOwn, "store-orders:certificates": { [HOST]: ARN } };
+const certificates = { "store-orders:certificates": { [HOST]: ARN } };
+const withOwn = { ...production, ...certificates };
+/** One host, whose DNS is managed elsewhere. */
+const manual = withDomains({ primary: HOST }, { "store-orders:dns": "manual" });
 const forbidding = await startDnsServer('example.com CAA 0 issue "ca.example.net"');
 afterAll(() => forbidding[Symbol.asyncDispose]());
 const certificatesOf = (outcome: Outcome) =>
@@ -22,10 +21,10 @@ const certificatesOf = (outcome: Outcome) =>
 describe("an existing certificate of a host", () => {
   const signal = endOfSuite();
   const live = cloud();
-  const requested = success(update(withoutOwn, { cloud: live }));
+  const requested = success(update(production, { cloud: live }));
   const own = requested.then(({ state }) => success(update(withOwn, { state, signal, cloud: live })));
-  const again = own.then(({ state }) => success(update(withoutOwn, { state, signal, cloud: live })));
-  const elsewhere = success(update({ ...withOwn, "store-orders:dns": "manual" }, { dns: forbidding }));
+  const again = own.then(({ state }) => success(update(production, { state, signal, cloud: live })));
+  const elsewhere = success(update({ ...manual, ...certificates }, { dns: forbidding }));
 
   test("takes the place of the one that was requested, which is deleted with its record", async () => {
     const outcome = await own;
@@ -58,7 +57,7 @@ describe("an existing certificate of a host", () => {
   });
 
   test("needs no permission of the authority, so CAA records are not checked", async () => {
-    const forbidden = await update(withoutOwn, { dns: forbidding, preview: true });
+    const forbidden = await update(manual, { dns: forbidding, preview: true });
     expect(forbidden.errors).toMatch(/DNS is not ready/);
     expect((await elsewhere).code).toBe(0);
   });

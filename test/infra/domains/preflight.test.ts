@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type World } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
@@ -11,9 +11,6 @@ import {
   update,
   withDomains,
 } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const failing = {
   "store-orders-production-orders-example-com-validation": "timeout while waiting for state to become ISSUED",

@@ -1,13 +1,10 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type World } from "../harness/cloud.ts";
 import type { RecordSet } from "../harness/hosted-zones.ts";
 import { endOfSuite, find, type Outcome, operationOn, run } from "../harness/program.ts";
 import { typeErrors } from "../harness/provider-types.ts";
 import { redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const RECORD = "aws:route53/record:Record";
 const ORDERS = "store-orders-production-orders-example-com";

@@ -1,12 +1,9 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cloud, zone } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
 import { find, ofType, run } from "../harness/program.ts";
 import { typeErrors } from "../harness/provider-types.ts";
 import { production, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
-
-// Runs are queued, so the first test waits for all of them.
-vi.setConfig({ testTimeout: 120_000 });
 
 const DOMAIN = "aws:apigateway/domainName:DomainName";
 const RECORD = "cloudflare:index/dnsRecord:DnsRecord";

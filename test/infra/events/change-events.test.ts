@@ -2,15 +2,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { damageItem } from "../../stores/dynamodb/contract-on-dynalite.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { cloud } from "../harness/cloud.ts";
 import { type Deployed, deploy } from "../harness/deployed.ts";
 import { type Outcome, ofType, run } from "../harness/program.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const FUNCTION = "store-orders-staging-events-function";
 const BUS = "arn:aws:events:eu-central-1:123456789012:event-bus/default";

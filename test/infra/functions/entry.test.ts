@@ -1,6 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { generateKey } from "../../../lib/accounts/api-key.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
@@ -14,8 +14,6 @@ import { type Deployed, deploy, eventOf, PLATFORM } from "../harness/deployed.ts
 import { run } from "../harness/program.ts";
 import { production } from "../harness/scenario.ts";
 import { type GatewayResponse, readStreamed } from "./gateway.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const API = "https://orders.example.com";
 const ON_PLATFORM = `https://${PLATFORM}/live`;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { functionCode } from "../../../infra/functions/function.ts";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
@@ -10,8 +10,6 @@ import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { cloud } from "../harness/cloud.ts";
 import { deploy, PLATFORM } from "../harness/deployed.ts";
 import { run } from "../harness/program.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const KEY = "sk_live_11c9";
 const PLANS = { trial: { perMinute: 2, perDay: 100 } };

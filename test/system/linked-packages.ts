@@ -17,7 +17,6 @@ import { PATH, QUIET, ROOT } from "./installed.ts";
 
 type Versions = Readonly<Record<string, string>>;
 interface Installed {
-  readonly version: string;
   readonly dependencies?: Versions;
   readonly optionalDependencies?: Versions;
   readonly peerDependencies?: Versions;
@@ -62,7 +61,8 @@ export function installLinked(): void {
 export function programOf(runtime: string): string {
   const [name = ""] = runtime.split("-");
   const places = [`${runtime}/bin/${name}`, `@{oven,deno}/*/{bin/,}${name}`];
-  const [path = ""] = globSync(places, { cwd: join(LINKED_FROM, "node_modules") });
+  const [path] = globSync(places, { cwd: join(LINKED_FROM, "node_modules") });
+  if (path === undefined) throw new Error(`${runtime} is not installed for this platform.`);
   return join(LINKED_FROM, "node_modules", path);
 }
 
@@ -84,6 +84,13 @@ export function newFolderWith(installed: string, packages: Versions): string {
   for (const path of globSync(["node_modules/[^.@]*", "node_modules/@*/*"], { cwd: installed }))
     if (path !== own) link(installed, path);
   for (const path of pathsOf(packages)) link(LINKED_FROM, path);
+  for (const [name, version] of Object.entries(packages)) {
+    const found = JSON.parse(
+      readFileSync(join(folder, "node_modules", name, "package.json"), "utf8"),
+    ).version;
+    if (found !== version.replace(/^npm:.+@/, ""))
+      throw new Error(`${name} ${version} is needed, but ${found} is installed.`);
+  }
   return folder;
 }
 
@@ -110,9 +117,6 @@ function pathsOf(packages: Versions): ReadonlySet<string> {
   }
   const { peerDependencies = {}, devDependencies = {} } = readManifest("package.json");
   for (const [name, version] of Object.entries(packages)) {
-    const installed = all[`node_modules/${name}`]?.version;
-    if (installed !== version.replace(/^npm:.+@/, ""))
-      throw new Error(`${name} ${version} is needed, but ${installed} is installed.`);
     // That version goes with the package: npm installs both for a line of the documents.
     if (name in peerDependencies && version !== devDependencies[name])
       throw new Error(`${name} ${version} is needed, but ${devDependencies[name]} is tested.`);

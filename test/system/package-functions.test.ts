@@ -55,6 +55,7 @@ describe("the functions", () => {
       stack: "production",
       config: {},
       cloud: cloud(),
+      bundle: true,
     });
     expect({ code: outcome.code, errors: outcome.errors }).toEqual({ code: 0, errors: "" });
     expect(outcome.stackOutputs["baseUrl"]).toMatch(/\/live\/v1$/);

@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { install, newFolder, packInto } from "./installed.ts";
+import { installLinked } from "./linked-packages.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -13,6 +14,7 @@ declare module "vitest" {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  installLinked();
   const home = await newFolder();
   const tarball = await packInto(home);
   const installed = join(home, "installed");

@@ -1,9 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { homeOfPackages, installPackages } from "../support/install-packages.ts";
-import { installLinked } from "./linked-packages.ts";
 
 /** Installs the packages that only these suites need. */
 export default function setup(): void {
   installPackages(fileURLToPath(new URL(".", import.meta.url)), homeOfPackages("system"));
-  installLinked();
 }

@@ -437,6 +437,10 @@ test("a store without an outbox and options that make no sense are errors that s
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 0 })).toThrow(
       `${name}: Use a whole number of at least 1.`,
     );
+  for (const name of ["deliver", "onError", "clock", "wait"])
+    expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: {} })).toThrow(
+      `${name}: Pass a function.`,
+    );
   // A timer with a longer time would fire at once.
   for (const name of ["timeoutMs", "pollMs"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 2 ** 31 })).toThrow(

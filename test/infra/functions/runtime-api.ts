@@ -82,6 +82,8 @@ export async function runFunction(
     }
     response.writeHead(202, invocation?.disconnects === true ? { connection: "close" } : {}).end();
   });
+  // A function may take longer than the default. Its next request would meet a connection that the server closes.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 

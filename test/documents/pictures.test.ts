@@ -19,7 +19,12 @@ function arrows(picture: string): ReadonlySet<string> {
 }
 
 describe("pictures", () => {
-  test("the life cycle of an order is that of the table", () => {
+  test("the life cycle of an order, as a table and as a picture, is that of the code", () => {
+    const cells = Object.entries(LIFECYCLE.table).map(([status, rules]) => [
+      status,
+      ...Object.values(rules).map((rule: { to?: string; error?: string }) => rule.to ?? rule.error),
+    ]);
+    expect.soft(table("lib/README.md", "status", ...LIFECYCLE.events).rows).toEqual(cells);
     const [picture = ""] = pictures("lib/README.md").filter((each) => each.startsWith("stateDiagram"));
     const moves = Object.entries(LIFECYCLE.table).flatMap(([from, rules]) =>
       Object.entries(rules).flatMap(([event, rule]) => ("to" in rule ? [`${from} ${event} ${rule.to}`] : [])),
@@ -27,7 +32,7 @@ describe("pictures", () => {
     expect(arrows(picture)).toEqual(new Set(moves));
   });
 
-  test("the life cycle of a domain is that of the table, without its removal", () => {
+  test("the life cycle of a domain is that of the code, without its removal", () => {
     const [picture = ""] = pictures("lib/domains/README.md");
     const moves = Object.entries(DOMAIN_LIFECYCLE).flatMap(([from, rules]) =>
       Object.entries(rules).flatMap(([event, rule]) =>
@@ -37,7 +42,13 @@ describe("pictures", () => {
     expect(arrows(picture)).toEqual(new Set(moves));
   });
 
-  test("what a request passes names every error with its status, and every operation", () => {
+  test("every error, with its status, is in the table once and in what a request passes, which names every operation", () => {
+    const { rows } = table("lib/README.md", "code", "status");
+    const byStatus = Object.entries(ERRORS).toSorted(([, a], [, b]) => a.status - b.status);
+    expect
+      .soft(rows.map(([code, status]) => [code, Number(status)]))
+      .toEqual(byStatus.map(([code, { status }]) => [code, status]));
+    expect.soft(rows.filter(([, , advice = ""]) => advice === "")).toEqual([]);
     const [section = ""] =
       /^## What a request passes\n.*?(?=^## )/ms.exec(document("lib/README.md").text) ?? [];
     const named = section.matchAll(/\b([45]\d\d) `?([a-z]+(?:_[a-z]+)*)/g);

@@ -6,10 +6,8 @@ import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
 import { REASONS } from "../../lib/domains/verification/reasons.ts";
 import type { HostReport } from "../../lib/domains/verification/verify.ts";
-import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
-import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../lib/orders/order.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { ROOT, table } from "./markdown.ts";
@@ -19,15 +17,6 @@ describe("rules", () => {
     expect(table("lib/README.md", "field", "JSON type").rows.map(([field]) => field)).toEqual(
       Object.keys(ORDER_FIELDS),
     );
-  });
-
-  test("every error is listed once, with its status, in the order of the statuses", () => {
-    const { rows } = table("lib/README.md", "code", "status");
-    const byStatus = Object.entries(ERRORS).toSorted(([, a], [, b]) => a.status - b.status);
-    expect(rows.map(([code, status]) => [code, Number(status)])).toEqual(
-      byStatus.map(([code, { status }]) => [code, status]),
-    );
-    expect(rows.filter(([, , advice = ""]) => advice === "")).toEqual([]);
   });
 
   test("every operation is listed with its method, its path and its status", () => {
@@ -48,15 +37,6 @@ describe("rules", () => {
       expect(table(path, "plan", "requests per minute", "requests per day").rows).toEqual(expected);
     });
   }
-
-  test("the state machine in lib/README.md matches the code", () => {
-    const events = LIFECYCLE.events;
-    const expected = Object.entries(LIFECYCLE.table).map(([status, rules]) => [
-      status,
-      ...Object.values(rules).map((rule: { to?: string; error?: string }) => rule.to ?? rule.error),
-    ]);
-    expect(table("lib/README.md", "status", ...events).rows).toEqual(expected);
-  });
 });
 
 describe("custom domains", () => {

@@ -93,8 +93,9 @@ export function decideEvent<E extends OrderEvent>(
 ): { readonly result: TransitionResult<E>; readonly changed?: StoredOrder | undefined } {
   if (!isOrderStatus(order.status)) throw new Error(explainUnknownStatus(order));
   const result = transition(order, event, at);
-  const isSame = event === "fulfil" && order.record.complete === true;
-  return { result, changed: result.ok && !isSame ? result.order : undefined };
+  const isChanged =
+    result.ok && (result.order.record !== order.record || result.order.status !== order.status);
+  return { result, changed: isChanged ? result.order : undefined };
 }
 
 /** Reads what `packChange` wrote, any number of times. Throws if it is something else. */

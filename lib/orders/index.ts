@@ -57,6 +57,7 @@ export {
   type TransitionErrorCode,
   type TransitionResult,
   transition,
+  transitionErrorsOf,
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./order.ts";

@@ -95,6 +95,7 @@ export function changesRecord(event: OrderEvent): boolean {
   return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in ORDER_RULES[status][event]);
 }
 
+/** The codes with which an event can fail, such as for the `errors` of an operation of your own. */
 export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly TransitionErrorCode<E>[] {
   return codesOf(ORDER_RULES, event) as TransitionErrorCode<E>[];
 }
@@ -145,7 +146,8 @@ export function transition<E extends OrderEvent>(
   if (!result.ok) return result as object as TransitionError<E>;
   const { to, set } = result as { readonly to: OrderStatus; readonly set?: "shipDate" | "complete" };
   const value = set !== "shipDate" || new Date(assertInstant(at, "at")).toISOString();
-  return { ok: true, order: { record: set ? { ...record, [set]: value } : record, status: to } };
+  const isSame = set === undefined || record[set] === value;
+  return { ok: true, order: { record: isSame ? record : { ...record, [set]: value }, status: to } };
 }
 
 /** Explains in one sentence why an event is not allowed. */

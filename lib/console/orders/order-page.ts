@@ -2,17 +2,16 @@
 import { html } from "hono/html";
 import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import type { OrderWithHistory } from "../../orders/history.ts";
+import { decideEvent, type OrderWithHistory } from "../../orders/history.ts";
 import {
   explainUnknownStatus,
   isOrderStatus,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
-  transition,
 } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import { DamagedOrderError, toLine } from "../../orders/wire.ts";
+import { DamagedOrderError } from "../../orders/wire.ts";
 import { formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
@@ -120,10 +119,7 @@ export const EVENTS = Object.keys(EVENT_TEXTS) as readonly OrderEvent[];
 /** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */
 export function eventsThatChange(order: StoredOrder, at: Instant): readonly OrderEvent[] {
   if (!isOrderStatus(order.status)) return [];
-  return EVENTS.filter((event) => {
-    const result = transition(order, event, at);
-    return result.ok && toLine(result.order) !== toLine(order);
-  });
+  return EVENTS.filter((event) => decideEvent(order, event, at).changed !== undefined);
 }
 
 /** A button for each event that changes the order, which asks once: no event can be undone. */

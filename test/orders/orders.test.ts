@@ -28,7 +28,7 @@ test("place, ship, fulfil and cancel follow the state machine", async () => {
 test("a complete order cannot be placed: it is shipped first", async () => {
   const { orders, store } = open();
   await expect(orders.place({ id: 1n, complete: true })).rejects.toThrow(
-    "only shipped orders can be complete",
+    /^complete: The order is complete and pending, which cannot be: only shipped .*orders can be complete\.$/,
   );
   expect(await store.find(1n)).toBeUndefined();
 });

@@ -58,6 +58,10 @@ const MAX_READS = 4;
 const READ_WAIT_MS = 4;
 
 const NOT_FOUND = { ok: false, code: "account_not_found" } as const;
+const EXISTS = { ok: false, code: "account_exists" } as const;
+
+/** The most versions of the details that one change removes: the text of an update has at most 4 KB. */
+const MAX_REMOVED_VERSIONS = 100;
 
 type Updater = (account: AccountSettings) => AccountResult;
 
@@ -148,6 +152,8 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     async create(settings) {
       if (!isAccountId(settings.id)) throw invalidInput("id", ACCOUNT_ID_RULE);
       const signal = callTimeout();
+      // Otherwise each call for an account that exists would leave a version of its details.
+      if (await table.get(primaryKeyOf(settings.id), signal)) return EXISTS;
       const revision = newWriteToken();
       const keys = activeKeys(settings.keys);
       const ids = idsValue(settings.id, keys);
@@ -163,7 +169,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       };
       const { done, before } = await table.add(item, primaryKeyOf(settings.id), signal);
       const added = done || before?.["revision"]?.S === revision;
-      return added ? { ok: true, account: settings } : { ok: false, code: "account_exists" };
+      return added ? { ok: true, account: settings } : EXISTS;
     },
 
     async *list(after = "", limit = Number.POSITIVE_INFINITY) {
@@ -314,16 +320,16 @@ async function addVersion(
   const version = newWriteToken();
   const revision = stringOf(item?.["revision"]);
   const value = { M: { after: { S: revision }, keys: { L: keys.map(apiKeyValue) } } };
-  const unused = Object.entries(versionsOf(seen)).flatMap(([name, { M }]) =>
-    name === stringOf(item?.["details"]) || stringOf(M?.["after"]) === revision ? [] : [name],
-  );
+  const isUnused = ([name, { M }]: [string, AttributeValue]) =>
+    name !== stringOf(item?.["details"]) && stringOf(M?.["after"]) !== revision;
+  const unused = Object.entries(versionsOf(seen)).filter(isUnused).slice(0, MAX_REMOVED_VERSIONS);
   const update = {
     set: ["#versions.#version = :value"],
     remove: unused.map((_, index) => `#versions.#unused${index}`),
     conditions: ["attribute_exists(#id)"],
     names: {
       "#version": version,
-      ...Object.fromEntries(unused.map((name, index) => [`#unused${index}`, name])),
+      ...Object.fromEntries(unused.map(([name], index) => [`#unused${index}`, name])),
     },
     values: { ":value": value },
   };

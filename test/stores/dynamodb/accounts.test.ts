@@ -1,4 +1,4 @@
-import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { keyIdOf } from "../../../lib/accounts/api-key.ts";
@@ -170,6 +170,26 @@ describe("a change that is interrupted between its two writes", () => {
     await issue("acme");
     await issue("acme");
     expect(await versions()).toHaveLength(2);
+  });
+
+  test("leaves parts that are removed a hundred at a time: DynamoDB rejects an update with a longer text", async () => {
+    const details = await read(detailsIdOf("acme"));
+    const known = details["versions"]?.M ?? {};
+    const M = { after: { S: "an earlier one" }, keys: { L: [] } };
+    const unused = Object.fromEntries(Array.from({ length: 195 }, (_, index) => [`unused${index}`, { M }]));
+    const Item = { ...details, versions: { M: { ...known, ...unused } } };
+    await dynamodb.client.send(new PutItemCommand({ TableName: `${prefix}-accounts`, Item }));
+    await accounts.revokeKey(first.keyId);
+    expect((await versions()).length).toBeGreaterThan(95);
+    for (let change = 0; change < 2; change++) await issue("acme");
+    expect(await versions()).toHaveLength(2);
+  });
+
+  test("an account that exists is not created again, which leaves no part", async () => {
+    const before = await versions();
+    for (let call = 0; call < 3; call++)
+      expect(await accounts.create("acme", { plan: "free" })).toEqual({ ok: false, code: "account_exists" });
+    expect(await versions()).toEqual(before);
   });
 
   test("a change that is interrupted between its two writes does not create an account, and creating it again succeeds", async () => {

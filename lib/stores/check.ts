@@ -85,7 +85,7 @@ function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report:
   try {
     changes = readHistory();
   } catch (error) {
-    const repair = "Correct it in the database, or remove the history; then run 'changes retry'.";
+    const repair = `Correct it in the database, then run 'changes retry'; or ${REMOVE_HISTORY}.`;
     add(`The history cannot be read, so its changes are not delivered: ${errorMessage(error)}`, repair);
   }
   if (!isOrderStatus(status))
@@ -96,7 +96,7 @@ function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report:
   else if (!isExplained(status, changes))
     add(
       `The status is '${status}', to which no change in its history leads.`,
-      "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
+      `Correct the status in the database. If it is right, because somebody corrected it, ${REMOVE_HISTORY}.`,
     );
   const parsed = parseLine(wire, parseFields);
   const { record } = parsed.ok ? parsed.order : {};
@@ -108,6 +108,9 @@ function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report:
   if (statusProblem)
     add(statusProblem, "Correct the status in the database, or remove 'complete' from the record.");
 }
+
+/** Only both: the outbox counts the changes of the history that were delivered. */
+const REMOVE_HISTORY = "remove the history, and the order from the outbox";
 
 /** True if an event has led to the status, or none is known: an order can be placed, as an import does, with any status. */
 function isExplained(status: OrderStatus, changes: readonly OrderChange[]): boolean {

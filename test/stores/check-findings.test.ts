@@ -185,7 +185,7 @@ test("a damaged history is a finding, and no further one follows from it", async
   ]);
   expect(found).toEqual([
     "order 7: The history cannot be read, so its changes are not delivered: The instant of 'ship' is no number of milliseconds. " +
-      "Correct it in the database, or remove the history; then run 'changes retry'.",
+      "Correct it in the database, then run 'changes retry'; or remove the history, and the order from the outbox.",
   ]);
 });
 
@@ -202,7 +202,7 @@ test("a status is explained if one of the changes leads to it, and progress is r
   ]);
   expect(found).toEqual([
     "order 4: The status is 'cancelled', to which no change in its history leads. " +
-      "Correct the status in the database. If it is right, because somebody corrected it, remove the history.",
+      "Correct the status in the database. If it is right, because somebody corrected it, remove the history, and the order from the outbox.",
   ]);
   expect(progress).toEqual([
     { orders: 0, accounts: 1, findings: 0 },

@@ -24,8 +24,11 @@ export function defineChanges(group: Command, context: CommandContext): void {
         const found = await outboxOf(store).list(failed ? "failed" : "waiting", limit);
         const rows = found.map(({ id: order, due, delivered, attempts, ...waiting }) => {
           const next = due ? new Date(due).toISOString() : undefined;
-          if (waiting.order === undefined)
-            return { change: `${order}:${delivered + 1}`, attempts, next, problem: waiting.problem };
+          const change = `${order}:${delivered + 1}`;
+          if (waiting.order === undefined) return { change, attempts, next, problem: waiting.problem };
+          // Somebody has removed its history, or its last change has been delivered meanwhile.
+          if (delivered >= waiting.order.history.length)
+            return { change, attempts, next, problem: `Order ${order} has no change ${delivered + 1}.` };
           const { id, event, at, by } = changeOf(waiting.order, delivered);
           return { change: id, event, at: new Date(at).toISOString(), by, attempts, next };
         });

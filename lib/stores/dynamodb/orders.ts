@@ -160,12 +160,15 @@ function orderToChange(item: Item, event: OrderEvent): StoredOrder {
   return readOrderToChange(idOf(item), stringOf(item["wire"]), stringOf(item["status"]), event);
 }
 
-/** The single write for an event that changes only the status. `undefined` for one that changes the record, too. */
+/**
+ * The single write for an event that changes only the status, of an order whose history has not been removed. `undefined` for
+ * one that changes the record, too.
+ */
 function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
   if (changesRecord(event)) return undefined;
   return {
     set: ["#status = :to", `#${EVENT_LETTERS[event]} = :change`],
-    conditions: ["#status = :from"],
+    conditions: ["#status = :from", `attribute_exists(#${EVENT_LETTERS.place})`],
     values: {
       ":to": { S: statusAfter(event) },
       ":change": { S: change },

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
@@ -45,4 +46,12 @@ test("changes of orders wait from 'database outbox on', are listed, and are deli
   });
   const { stdout } = await cli.run(["orders", "get", "1", "--database", "outbox.db"]);
   expect(stdout).toMatch(/history +\S+ place orders place; \S+ cancel orders cancel\n/);
+
+  const db = new DatabaseSync(join(cli.directory, "outbox.db"));
+  db.exec("UPDATE orders SET history = '' WHERE id = 1");
+  db.close();
+  expect(await run("changes list")).toMatchObject([
+    { change: "1:2", problem: "Order 1 has no change 2." },
+    placed,
+  ]);
 });

@@ -3,11 +3,12 @@ import {
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Outbox } from "../../../lib/orders/order-store.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
-import { ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
+import { ORDERS_SETTINGS_KEY, orderKey } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
@@ -140,4 +141,16 @@ test("a process that could not read a setting reads it at its next call, and not
   expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
   expect(await cost(table, () => store.orders.find(1n))).toEqual(["GetItem"]);
   expect(await cost(table, () => place(2n))).toEqual(["PutItem"]);
+});
+
+test("a change of an order whose history has been removed is delivered as the first one", async () => {
+  const { store, outbox, table } = await open(ON);
+  await store.orders.place([pending(7n)], AT);
+  await dynamodb.client.send(
+    new UpdateItemCommand({ TableName: table, Key: orderKey(7n), UpdateExpression: "REMOVE p, u, o, d, a" }),
+  );
+  expect(await store.orders.apply(7n, "cancel", AT)).toMatchObject({ ok: true });
+  expect(await outbox.lease(1, AT, -1)).toMatchObject([
+    { id: 7n, delivered: 0, order: { history: [{ event: "cancel" }] } },
+  ]);
 });

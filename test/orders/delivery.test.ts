@@ -297,6 +297,24 @@ test("an order whose changes were all delivered meanwhile is acknowledged, and n
   await delivery.stop();
 });
 
+test("a stop while orders are leased begins no delivery, and leaves them to others at once", async () => {
+  const { store, outbox, orders, advance, delivered, start } = await useDelivery();
+  await orders.place({ id: 1n });
+  const leased = Promise.withResolvers<void>();
+  const lease: Outbox["lease"] = async (...args) => {
+    const found = await outbox.lease(...args);
+    await leased.promise;
+    return found;
+  };
+  const delivery = start({ store: { ...store, outbox: { ...outbox, lease } } });
+  await advance(1_000);
+  const stopping = delivery.stop();
+  leased.resolve();
+  await stopping;
+  expect(delivered).toEqual([]);
+  expect(await outbox.lease(1, Date.UTC(2026, 10, 20), -1)).toHaveLength(1);
+});
+
 test("a stop waits for the deliveries under way, and begins no further one", async () => {
   const { orders, advance, start } = await useDelivery({ concurrency: 1 });
   const begun: string[] = [];

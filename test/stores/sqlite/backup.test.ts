@@ -119,8 +119,14 @@ function dumpAndLoad(path: string, to: string): void {
 }
 
 test("a database that went through a dump is read, copied and used as before", async () => {
-  const [loaded, copy] = [newPath(), newPath()];
-  dumpAndLoad(await createDatabase(), loaded);
+  const [loaded, copy, database] = [newPath(), newPath(), await createDatabase()];
+  const { outbox, close } = createSqliteStore({ path: database });
+  await outbox?.switch(true);
+  await close();
+  dumpAndLoad(database, loaded);
+  const db = new DatabaseSync(loaded);
+  db.exec("ANALYZE");
+  db.close();
   expect(await backUpSqlite({ path: loaded, to: copy })).toEqual({ ok: true });
   for (const path of [loaded, copy]) {
     const store = createSqliteStore({ path, existing: true });

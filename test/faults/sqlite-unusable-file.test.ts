@@ -1,9 +1,11 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { on } from "node:events";
 import {
   chmodSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -109,5 +111,48 @@ test.skipIf(skipsBecause("a database on a read-only volume", reason))(
       expect(stderr).toContain("Copy both files to a folder that can be written.");
     }
     chmodSync(volume, 0o755);
+  },
+);
+
+const READER = `
+  const { createSqliteStore } = await import(${JSON.stringify(new URL("../../lib/stores/sqlite/index.ts", import.meta.url).href)});
+  const { orders } = createSqliteStore({ path: process.argv[1], readOnly: true });
+  process.stdin.on("data", async () => {
+    const read = orders.countByStatus().then(({ pending }) => pending + " pending", ({ message }) => message);
+    process.stdout.write((await read) + "\\n");
+  });
+  process.stdout.write("open\\n");`;
+
+test.skipIf(skipsBecause("a reader of a database on a read-only volume", reason))(
+  "a reader of a database where it can write nothing sees what others write later, or an error",
+  async () => {
+    const path = newPath();
+    await fillStore({ kind: "sqlite", path }, 3);
+    chmodSync(folder, 0o755);
+    chmodSync(path, 0o444);
+    const fillAnother = async () => {
+      const another = newPath();
+      await fillStore({ kind: "sqlite", path: another }, 5);
+      chmodSync(another, 0o444);
+      return another;
+    };
+    const reader = spawn(process.execPath, ["--input-type=module", "--eval", READER, path], otherUser);
+    onTestFinished(() => void reader.kill());
+    const lines = on(reader.stdout.setEncoding("utf8"), "data");
+    const read = async () => {
+      reader.stdin.write("read\n");
+      return `${(await lines.next()).value}`;
+    };
+    expect(`${(await lines.next()).value}`).toBe("open\n");
+    expect(await read()).toBe("3 pending\n");
+    const store = createSqliteStore({ path });
+    await store.orders.apply(1n, "cancel", 0);
+    expect(await read()).not.toBe("3 pending\n");
+    await store.close();
+    // A store that writes takes away the access of others.
+    chmodSync(path, 0o444);
+    expect(await read()).toBe("2 pending\n");
+    renameSync(await fillAnother(), path);
+    expect(await read()).toBe("5 pending\n");
   },
 );

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 // As a namespace: Node 22.15 and earlier have no `backup`, and could not load this module.
 import * as sqlite from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -27,7 +27,7 @@ export async function backUpSqlite({
   readonly path: string;
   readonly to: string;
 }): Promise<BackupResult> {
-  const source = openReadOnly(path);
+  const { db: source } = openReadOnly(path);
   try {
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
     if (!reserve(to)) return { ok: false, code: "file_exists" };
@@ -47,11 +47,17 @@ export async function backUpSqlite({
   }
 }
 
+interface ReadOnlyDatabase {
+  readonly db: sqlite.DatabaseSync;
+  /** False if another process has written to it, and this connection cannot see that. */
+  isCurrent(): boolean;
+}
+
 /** Opens a database to read it, also where nothing can be written. Nothing is migrated. */
-export function openReadOnly(path: string): sqlite.DatabaseSync {
+export function openReadOnly(path: string): ReadOnlyDatabase {
   const file = toFileName(path);
   try {
-    return openAndRead(file);
+    return { db: openAndRead(file), isCurrent: () => true };
   } catch (error) {
     if (!isNotWritable(error)) throw toStoreError(error);
     if (!isLogEmpty(file)) {
@@ -61,13 +67,24 @@ export function openReadOnly(path: string): sqlite.DatabaseSync {
       });
     }
     try {
+      const state = stateOf(file);
       // SQLite otherwise needs two files beside the database, which it cannot create. Both would be empty.
-      return openAndRead(new URL("?immutable=1", pathToFileURL(file)));
+      const db = openAndRead(new URL("?immutable=1", pathToFileURL(file)));
+      return { db, isCurrent: () => stateOf(file) === state };
     } catch (again) {
       throw toStoreError(again);
     }
   }
 }
+
+/** Which files a database and its log are, and when they were written. */
+function stateOf(file: string): string {
+  const states = [file, logOf(file)].map((each) => statSync(each, { throwIfNoEntry: false }));
+  return states.map((state) => `${state?.ino}:${state?.size}:${state?.mtimeMs}`).join(" ");
+}
+
+/** The log is beside the file that a symbolic link leads to. */
+const logOf = (file: string) => `${existsSync(file) ? realpathSync(file) : file}-wal`;
 
 function openAndRead(file: string | URL): sqlite.DatabaseSync {
   const source = new sqlite.DatabaseSync(file, { readOnly: true, timeout: CALL_TIMEOUT_MS });
@@ -82,7 +99,7 @@ function openAndRead(file: string | URL): sqlite.DatabaseSync {
 
 function isLogEmpty(file: string): boolean {
   try {
-    return (statSync(`${realpathSync(file)}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    return (statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0) === 0;
   } catch {
     return true;
   }

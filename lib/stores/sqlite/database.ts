@@ -66,7 +66,7 @@ export function openDatabase<Queries>(
   let draining: Promise<void> | undefined;
 
   function healthyConnection(): Connection<Queries> {
-    if (!mustReopen) return connection;
+    if (!mustReopen && connection.isCurrent()) return connection;
     const { db, file } = connection;
     file.assertReopenable();
     // Close first: if only the log was deleted, closing saves its content.
@@ -174,6 +174,7 @@ interface Connection<Queries> extends ReturnType<typeof transactionsOf> {
   readonly db: DatabaseSync;
   readonly file: DatabaseFile;
   readonly queries: Queries;
+  isCurrent(): boolean;
 }
 
 interface OpenOptions {
@@ -190,7 +191,7 @@ function connect<Queries>(
 ): Connection<Queries> {
   if (StatementSync.prototype.setReturnArrays === undefined)
     throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
-  const db = options.readOnly ? openReadOnly(path) : openToWrite(path, options);
+  const { db, isCurrent } = options.readOnly ? openReadOnly(path) : openToWrite(path, options);
   try {
     if (!options.readOnly) {
       migrate(db, options);
@@ -204,14 +205,14 @@ function connect<Queries>(
         `The database has schema version ${versionOf(db)}. Open a copy that can be written, which migrates it.`,
       );
     const file = databaseFile(path);
-    return { db, file, queries: prepare(db), ...transactionsOf(db, file) };
+    return { db, isCurrent, file, queries: prepare(db), ...transactionsOf(db, file) };
   } catch (error) {
     db.close();
     throw toStoreError(error, path);
   }
 }
 
-function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): DatabaseSync {
+function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): ReturnType<typeof openReadOnly> {
   if (existing && !existsSync(path))
     throw new StoreUnavailableError(`There is no database at ${path}. Check the path, or restore a backup.`);
   try {
@@ -219,7 +220,7 @@ function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): Databa
       createFolder(dirname(path));
       closeSync(openSync(path, "a", 0o600));
     }
-    return new DatabaseSync(toFileName(path), { timeout: timeoutMs });
+    return { db: new DatabaseSync(toFileName(path), { timeout: timeoutMs }), isCurrent: () => true };
   } catch (cause) {
     throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
   }

@@ -54,6 +54,9 @@ export function databaseFile(path: string) {
   const target = realpathSync.native(path);
   const [logPath, shmPath] = [`${target}-wal`, `${target}-shm`];
   const [file, log, shm] = [path, logPath, shmPath].map(identityOf);
+  // A database that is read where nothing can be written has neither.
+  const isOpenLog = () => log !== undefined && identityOf(logPath) === log;
+  const isOpenShm = () => shm !== undefined && identityOf(shmPath) === shm;
   const moved = (problem: string) =>
     new StoreUnavailableError(problem, { cause: new FileMovedError("Another file is open.") });
 
@@ -80,7 +83,7 @@ export function databaseFile(path: string) {
     assertReopenable(): void {
       const found = identityOf(path);
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
-      if (found !== file && (identityOf(logPath) === log || identityOf(shmPath) === shm)) {
+      if (found !== file && (isOpenLog() || isOpenShm())) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
@@ -89,7 +92,7 @@ export function databaseFile(path: string) {
      * closes the log saves its content, so a new log must not be created before.
      */
     assertLogReleased(): void {
-      if (identityOf(logPath) === undefined && identityOf(shmPath) === shm) {
+      if (identityOf(logPath) === undefined && isOpenShm()) {
         throw moved(
           `The write-ahead log of ${path} was deleted while another process uses it. Stop that process.`,
         );

@@ -22,7 +22,7 @@ export function inspectSqlite(path: string): Inspection {
   let db: DatabaseSync | undefined;
 
   function inspectFile(report: Report): boolean {
-    const opened = openReadOnly(path);
+    const { db: opened } = openReadOnly(path);
     db = opened;
     const version = versionOf(opened);
     if (version !== SCHEMA_VERSION) {

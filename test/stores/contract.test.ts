@@ -741,6 +741,15 @@ const MISTAKES: readonly Mistake[] = [
       return { ...admission, outcome: { type: "apply", result } };
     },
   })),
+  wrongAccounts("an admission that rounds the identifier", /^a cancel with/, (accounts, { orders }) => ({
+    performsOn: orders,
+    async admit(key, at, policy, operation) {
+      const admission = await accounts.admit(key, at, policy);
+      if (!admission.ok || operation?.type !== "apply") return admission;
+      const result = await orders.apply(BigInt(Number(operation.id)), operation.event, at);
+      return { ...admission, outcome: { type: "apply", result } };
+    },
+  })),
   wrongAccounts("an admission whose list ends early", /^a list with/, (accounts, { orders }) => ({
     performsOn: orders,
     async admit(key, at, policy, operation) {
@@ -887,6 +896,11 @@ const MISTAKES: readonly Mistake[] = [
     "an admission that is repeated after its response was lost",
     [/^an admission whose/, /counts once/],
     (accounts) => ({ admit: (...args) => repeated(() => accounts.admit(...args)) }),
+  ),
+  wrongAccounts(
+    "an account that is created again after its response was lost",
+    [/^an account that is created/, /account_exists/],
+    (accounts) => ({ create: (account) => repeated(() => accounts.create(account)) }),
   ),
   wrongOrders(
     "an event repeated after a lost response",
@@ -1095,6 +1109,14 @@ const MISTAKES: readonly Mistake[] = [
     [/^orders with a/, /every other order is delivered/],
     (outbox) => ({ lease: (...args) => together(outbox.lease(...args)) }),
   ),
+  wrongOutbox("an outbox that rounds identifiers", [/^no order, one/, /1 orders leased/], (outbox) => ({
+    lease: async (...args) =>
+      (await outbox.lease(...args)).map((each) => ({ ...each, id: BigInt(Number(each.id)) })),
+  })),
+  wrongOutbox("attempts that are not counted further", /^a failure sets/, (outbox) => ({
+    lease: async (...args) =>
+      (await outbox.lease(...args)).map((each) => ({ ...each, attempts: Math.min(each.attempts, 1) })),
+  })),
   wrongOutbox("damaged orders that are not leased", [/^orders with a/, /failed/], (outbox) => ({
     lease: async (...args) => (await outbox.lease(...args)).filter(({ problem }) => problem === undefined),
   })),

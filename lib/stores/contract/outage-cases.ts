@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../store.ts";
 import { type ContractCase, defineCases, findOrder } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, KEY, outcomeName } from "./fixture.ts";
+import { AT, createAccountFixture, FIRST, KEY, outcomeName, replacing } from "./fixture.ts";
 import { request } from "./operation-cases.ts";
 
 const ORDER = { record: { id: 7n, petId: 1n }, status: "pending" } as const;
@@ -117,6 +117,19 @@ export const outageCases: readonly ContractCase[] = [
       const placed = await resultOf("place()", orders.place([OTHER]));
       if (placed !== undefined) assert.deepEqual(placed, ["placed"]);
       assert.deepEqual(await onceAvailable(() => orders.place([OTHER])), ["unchanged"]);
+    });
+
+    test("an account that is created or changed, and whose response is lost, is not reported as another one", async (store, options) => {
+      const { accounts } = store;
+      const account = { id: "acme", plan: "free", keys: [FIRST] };
+      await options.loseResponse();
+      const created = await resultOf("create()", accounts.create(account));
+      if (created !== undefined) assert.deepEqual(created, { ok: true, account });
+      await onceAvailable(() => accounts.create(account));
+      await options.loseResponse();
+      const changed = await resultOf("update()", accounts.update("acme", replacing({ plan: "pro" })));
+      if (changed !== undefined) assert.equal(changed.ok && changed.account.plan, "pro");
+      assert.equal((await onceAvailable(() => accounts.find("acme")))?.plan, "pro");
     });
 
     test("rejections that are recorded, and whose response is lost, count once", async (store, options) => {

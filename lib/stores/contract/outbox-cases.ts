@@ -169,10 +169,12 @@ export const outboxCases: readonly ContractCase[] = [
     test("no order, one or many are listed, leased and acknowledged in one call", async (store) => {
       const outbox = await switchOn(store);
       for (const count of [0, 1, 120]) {
-        const ids = idsUpTo(count).map((id) => BigInt(count) + id);
+        // Beyond 2^53.
+        const ids = idsUpTo(count).map((id) => 2n ** 53n + BigInt(count) + id);
+        const idsOf = (found: readonly WaitingOrder[]) => found.map(({ id }) => id).sort();
         await store.orders.place(ids.map(pending), AT);
-        assert.equal((await outbox.list("waiting", 200)).length, count, `${count} orders listed`);
-        assert.equal((await lease(outbox, AT, 200)).length, count, `${count} orders leased`);
+        assert.deepEqual(idsOf(await outbox.list("waiting", 200)), ids, `${count} orders listed`);
+        assert.deepEqual(idsOf(await lease(outbox, AT, 200)), ids, `${count} orders leased`);
         await outbox.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE })));
         assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
       }
@@ -230,6 +232,9 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(await lease(outbox, AT + 4_999), []);
       const [waiting] = await lease(outbox, AT + 5_000);
       assert.deepEqual(waiting && [numberOf(waiting), waiting.attempts], ["1:1", 1]);
+      await outbox.postpone(1n, LEASE, AT + 9_000);
+      const [again] = await lease(outbox, AT + 9_000);
+      assert.deepEqual(again && [numberOf(again), again.attempts], ["1:1", 2]);
       await outbox.acknowledge([{ id: 1n, delivered: 1, lease: LEASE }]);
       await orders.apply(2n, "cancel", AT);
       assert.deepEqual(await outbox.backlog(), { waiting: 1, failed: 1, oldest: AT });

@@ -63,6 +63,8 @@ export function toNodeHandler(
     };
     const body = isForHandler ? bodyOf(req) : undefined;
     const response = await callHandler(handler, head, context, body);
+    // Whoever is still reading the body may never come to its end, and the next request would wait for that.
+    if (!req.complete && req.listenerCount("readable") > 0) (res as ServerResponse).shouldKeepAlive = false;
     // That of HTTP/2 has the same methods.
     await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
@@ -79,9 +81,14 @@ export function assertHandler(handler: unknown): void {
 
 /** The body of a request. Reading it fails if the client has not sent it to its end. */
 async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
-  // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
-  yield* req.iterator({ destroyOnReturn: false });
-  if (isReset(req)) throw new Error("The client has reset the request.");
+  try {
+    // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
+    yield* req.iterator({ destroyOnReturn: false });
+    if (isReset(req)) throw new Error("The client has reset the request.");
+  } finally {
+    // The next request of the connection is behind the rest, which Node discards only of a body that nobody has begun.
+    req.resume();
+  }
 }
 
 /** Receives the rest of the body, which a middleware may have read in part. */

@@ -117,6 +117,16 @@ test("the handler gets the authority, the address and no pseudo-header over HTTP
   expect([headers["set-cookie"], text]).toEqual([["a=1", "b=2"], "Größe"]);
 });
 
+test("a stream whose body is too large ends with its response over HTTP/2", async () => {
+  const { session, key } = await serve(false);
+  const head = { ":path": "/v1/echo", ":method": "POST", authorization: `Bearer ${key}`, ...JSON_TYPE };
+  const stream = session.request(head);
+  stream.end(Buffer.alloc(1_000_000));
+  const [{ ":status": status }] = await once(stream, "response");
+  await once(stream.resume(), "close");
+  expect(status).toBe(413);
+});
+
 /** A frame of HTTP/2 on the first stream (RFC 9113, section 4.1). */
 function frame(type: number, flags: number, payload: Uint8Array | string, streamId = 1): Buffer {
   const body = Buffer.from(payload as string);

@@ -216,3 +216,49 @@ test("an operation whose body a middleware has read is 500, and one without a bo
   expect(String(events[0]?.error)).toMatch(/A middleware has read the body/);
   expect((await fetch(`${url}/count`, init)).status).toBe(200);
 });
+
+describe("in a plain node:http server, a body that is not read to its end", () => {
+  const chunk = `8000\r\n${"a".repeat(0x8000)}\r\n`;
+  const open = async (wrap: (handler: Handler) => Handler) => {
+    const { handler, key } = await createHandlerFixture({ operations });
+    const connection = openSocket(await listen(toNodeHandler(wrap(handler))));
+    onTestFinished(() => void connection.socket.destroy());
+    const fields = `Authorization: Bearer ${key}\r\nTransfer-Encoding: chunked`;
+    connection.send(`POST /v1/measure HTTP/1.1\r\nHost: x\r\n${fields}\r\n\r\n${chunk.repeat(40)}`);
+    return connection;
+  };
+
+  test.each<[string, (handler: Handler) => Handler]>([
+    ["because it is too large", (handler) => handler],
+    ["because it is too large, behind a function that wraps the handler", wrap],
+    [
+      "because a function that wraps the handler has cancelled it",
+      () => async (request) => {
+        const reader = request.body?.getReader();
+        await reader?.read();
+        await reader?.cancel();
+        return new Response(null, { status: 413 });
+      },
+    ],
+    ["because nobody begins", () => async () => new Response(null, { status: 413 })],
+  ])("%s, is discarded, and the next request is answered", async (_why, wrap) => {
+    const connection = await open(wrap);
+    const early = await connection.responses(1);
+    expect(early.responses[0]?.headers.get("connection")).toBe("keep-alive");
+    connection.send(`${chunk.repeat(40)}0\r\n\r\n${last}`);
+    const { responses } = await connection.closed();
+    expect(responses).toHaveLength(2);
+    expect(responses[0]?.status).toBe(413);
+  });
+
+  test("by a function that wraps the handler and may go on, closes the connection", async () => {
+    const connection = await open(() => async (request) => {
+      await request.body?.getReader().read();
+      return new Response(null, { status: 202 });
+    });
+    const { responses } = await connection.closed();
+    expect(responses.map(({ status, headers }) => [status, headers.get("connection")])).toEqual([
+      [202, "close"],
+    ]);
+  });
+});

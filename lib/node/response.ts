@@ -63,15 +63,19 @@ function writeHead(
   bodyBytes?: number,
 ): void {
   const fields = fieldsOf(headers);
-  if (bodyBytes !== undefined) fields.push("content-length", `${bodyBytes}`);
+  if (bodyBytes !== undefined) fields["content-length"] = `${bodyBytes}`;
   res.writeHead(status, fields);
 }
 
-/** Names and values in turn, without those that a server sets itself. `Headers` have several values for cookies. */
-function fieldsOf(headers: HandlerResponse["headers"]): string[] {
-  const fields: string[] = [];
+/**
+ * The fields without those that a server sets itself. `Headers` have several values for cookies. Not a list of names and
+ * values: a middleware that changes `writeHead` may not know that Node accepts one.
+ */
+function fieldsOf(headers: HandlerResponse["headers"]): Record<string, string | string[]> {
+  const fields: Record<string, string | string[]> = {};
   for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers))
-    if (!FRAMING.test(name)) fields.push(name, value);
+    if (!FRAMING.test(name))
+      fields[name] = Object.hasOwn(fields, name) ? [fields[name] ?? "", value].flat() : value;
   return fields;
 }
 
@@ -164,10 +168,10 @@ export async function sendAndClose(
     socket.destroy();
     return;
   }
-  const fields = fieldsOf(headers);
-  fields.push("content-length", `${body.length}`, "date", new Date().toUTCString(), "connection", "close");
+  const own = { "content-length": `${body.length}`, date: new Date().toUTCString(), connection: "close" };
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
-  for (let index = 0; index < fields.length; index += 2) head += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  for (const [name, value] of Object.entries({ ...fieldsOf(headers), ...own }))
+    for (const each of [value].flat()) head += `${name}: ${each}\r\n`;
   // Head and body leave in one write.
   socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
   socket.resume();

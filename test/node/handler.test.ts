@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -141,16 +142,41 @@ test("a function that wraps a handler gets a complete Request", async () => {
 });
 
 test("a Response with text that is not ASCII, and several cookies arrives unchanged", async () => {
-  const headers = new Headers([
-    ["set-cookie", "a=1"],
-    ["set-cookie", "b=2"],
-  ]);
+  const headers = new Headers(COOKIES);
   const send = await serveRaw(async () => new Response("Größe", { status: 418, headers }));
   const response = await send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   expect(response).toMatch(/^HTTP\/1.1 418 /);
   expect(response).toContain("set-cookie: a=1\r\nset-cookie: b=2\r\n");
   expect(response).toContain("Größe");
 });
+
+test("a middleware that reads the head when it is written finds the headers by their names", async () => {
+  const { handler, key } = await createHandlerFixture();
+  for (const each of [handler, async () => new Response("[]", { headers: COOKIES })]) {
+    const serveOrders = toNodeHandler(each);
+    const url = await listen((req, res) => {
+      const { writeHead } = res;
+      // As `on-headers` did before 1.1, with morgan, compression and express-session: a list has to be one of pairs.
+      const change = (status: number, given: OutgoingHttpHeaders | [string, string][]) => {
+        for (const [name, value] of Array.isArray(given) ? given : Object.entries(given))
+          if (value !== undefined) res.setHeader(name, value);
+        res.setHeader("x-length", `${res.getHeader("content-length")}`);
+        return writeHead.call(res, status);
+      };
+      serveOrders(req, Object.assign(res, { writeHead: change }));
+    });
+    const response = await fetch(`${url}/v1/store/orders`, { headers: { authorization: `Bearer ${key}` } });
+    expect([response.status, Array.isArray(await response.json())]).toEqual([200, true]);
+    if (each === handler)
+      expect(response.headers.get("x-length")).toBe(response.headers.get("content-length"));
+    else expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+  }
+});
+
+const COOKIES: [string, string][] = [
+  ["set-cookie", "a=1"],
+  ["set-cookie", "b=2"],
+];
 
 const TEXT = ["Größe ", "€ ", "🐕"];
 

@@ -139,6 +139,7 @@ export class NodeRequestHead implements RequestHead {
   readonly #req: NodeRequest;
   readonly #host: string | undefined;
   readonly #rawHeaders: readonly string[];
+  readonly #values: NodeRequest["headers"];
   readonly headers = this;
   readonly method: string;
   /** Path and query as received, without the scheme and the authority that an absolute target has. */
@@ -149,6 +150,7 @@ export class NodeRequestHead implements RequestHead {
     this.#req = req;
     this.#host = hostOfRequest(req);
     this.#rawHeaders = req.rawHeaders;
+    this.#values = req.headers;
     this.method = req.method ?? "GET";
     const { url = "/" } = req;
     this.target = url.startsWith("/") ? url : splitTarget(url).path;
@@ -164,28 +166,27 @@ export class NodeRequestHead implements RequestHead {
     return this.#req.readableDidRead;
   }
 
-  /** The value of a header. Node's `headers` would drop all but the first of several `Authorization` fields. */
+  /** The value of a header, which a middleware may have set. Node's is the first of several `Authorization` fields. */
   get(name: string): string | null {
-    const rawHeaders = this.#rawHeaders;
     const wanted = name.toLowerCase();
-    let value: string | null = null;
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const field = rawHeaders[index] ?? "";
-      if (field.length !== wanted.length || field.toLowerCase() !== wanted) continue;
-      const next = rawHeaders[index + 1] ?? "";
-      value = value === null ? next : `${value}, ${next}`;
-    }
-    return value;
+    const value = Object.hasOwn(this.#values, wanted) ? this.#values[wanted] : undefined;
+    if (value === undefined) return null;
+    const raw = this.#rawHeaders;
+    const fields: string[] = [];
+    for (let index = 0; index < raw.length; index += 2)
+      if (raw[index]?.toLowerCase() === wanted) fields.push(raw[index + 1] ?? "");
+    return fields[0] === value ? fields.join(", ") : `${value}`;
   }
 
   /** The request as `fetch` has it, without a body that has been received: no operation takes it. */
   toRequest(): Request {
     const { method, body } = this;
     const headers = new Headers();
-    for (let index = 0; index + 1 < this.#rawHeaders.length; index += 2)
+    for (const name of Object.keys(this.#values)) {
+      const value = this.get(name);
       // Not a pseudo-header of HTTP/2, such as `:path`.
-      if (!this.#rawHeaders[index]?.startsWith(":"))
-        headers.append(`${this.#rawHeaders[index]}`, `${this.#rawHeaders[index + 1]}`);
+      if (value !== null && !name.startsWith(":")) headers.append(name, value);
+    }
     if (body === undefined) return new Request(this.url, { method, headers });
     return new Request(this.url, { method, headers, body: ReadableStream.from(body), duplex: "half" });
   }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { OutgoingHttpHeaders } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -58,6 +58,48 @@ test.each([
     expect(response.status).toBe(status);
     if (status === 204) break;
   }
+});
+
+test("a header is read as a middleware has left it, and one that was sent twice is joined", async () => {
+  const { handler, key } = await createHandlerFixture({ operations: [readHeaders] });
+  for (const each of [handler, (...call: Parameters<Handler>) => handler(...call)]) {
+    let change: (req: IncomingMessage) => void;
+    const serveOrders = toNodeHandler(each);
+    const url = await listen((req, res) => {
+      change(req);
+      serveOrders(req, res);
+    });
+    const send = async (fields: string, changed: typeof change = () => {}) => {
+      change = changed;
+      const connection = openSocket(url);
+      connection.send(`GET /v1/headers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${fields}\r\n`);
+      const { responses } = await connection.closed();
+      return responses[0]?.status === 200 ? responses[0].body : responses[0]?.status;
+    };
+    const set = (authorization: string | undefined) => (req: IncomingMessage) =>
+      void Object.assign(req.headers, { authorization });
+    const bearer = `Authorization: Bearer ${key}\r\n`;
+    expect(await send("", set(`Bearer ${key}`))).toBe("[null,null,null,null]");
+    expect(await send("Authorization: Basic eA==\r\n", set(`Bearer ${key}`))).toBe("[null,null,null,null]");
+    expect(await send(bearer, set("Bearer x"))).toBe(401);
+    expect(await send(bearer, set(undefined))).toBe(401);
+    expect(await send(bearer, (req) => void delete req.headers.authorization)).toBe(401);
+    expect(await send(bearer + bearer)).toBe(401);
+    const twice = "Cookie: a=1\r\nX-A: 1\r\nReferer: b\r\nx-a: 2\r\nCookie: b=2\r\nReferer: c\r\n";
+    expect(await send(bearer + twice)).toBe('["1, 2","a=1; b=2","b, c",null]');
+    // The request of an adapter, such as serverless-http.
+    const adapted = (req: IncomingMessage) => void Object.assign(req, { rawHeaders: [] });
+    expect(await send(`${bearer}X-A: 1\r\n`, adapted)).toBe('["1",null,null,null]');
+  }
+});
+
+const readHeaders = defineOperation({
+  ...{ id: "headers", method: "GET", path: "/headers", tag: "a", summary: "a", description: "a", errors: [] },
+  success: { status: 200, description: "a" },
+  async handle({ request }) {
+    const values = ["X-A", "cookie", "referer", "constructor"].map((name) => request.headers.get(name));
+    return { status: 200, body: JSON.stringify(values) };
+  },
 });
 
 /** Replies with its query and its body. */

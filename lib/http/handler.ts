@@ -62,7 +62,8 @@ export function createHandler(options: HandlerOptions): Handler {
     const fullPath = parsePath(target);
     if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
-    const finding = publicReply({ request, context, target, path });
+    const { originalTarget = target } = context;
+    const finding = publicReply({ request, context, originalTarget, path });
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = finding instanceof Promise ? await finding : finding;
     if (found !== undefined) return found;
@@ -174,10 +175,11 @@ const NO_CONTEXT: RequestContext = {};
 /** The fields of a context that have the right type. */
 function readContext(given: unknown): RequestContext {
   if (typeof given !== "object" || given === null) return NO_CONTEXT;
-  const { address, target, host, requestId, requestError } = given as RequestContext;
+  const { address, target, originalTarget, host, requestId, requestError } = given as RequestContext;
   return {
     address: readString(address),
     target: readString(target),
+    originalTarget: readString(originalTarget),
     host: readString(host),
     // It must fit into a header and a line of a log.
     requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,

@@ -90,6 +90,8 @@ export interface RequestContext {
   readonly address?: string | undefined;
   /** The raw request target. Without it the URL of the request is read, in which dot segments are already resolved. */
   readonly target?: string | undefined;
+  /** The target before a framework has removed a prefix from it: redirects lead below the prefix. @default `target` */
+  readonly originalTarget?: string | undefined;
   /** The requested host, if the runtime knows it better than the `Host` header. */
   readonly host?: string | undefined;
   /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */

@@ -20,9 +20,9 @@ import {
 interface ParsedRequest {
   readonly request: RequestHead;
   readonly context: RequestContext;
-  /** Path and query as received. */
-  readonly target: string;
-  /** The path below the base path. */
+  /** Path and query as received, with the prefix that a framework has removed. */
+  readonly originalTarget: string;
+  /** The path below that prefix and the base path. */
   readonly path: string;
 }
 
@@ -48,7 +48,7 @@ export function createPublicReplies(
   };
 
   function reply(
-    { request, path }: ParsedRequest,
+    { request, path, originalTarget }: ParsedRequest,
     isRead: boolean,
     isHealthCheck: boolean,
     route: HostRoute | undefined,
@@ -62,7 +62,7 @@ export function createPublicReplies(
     if (preflight !== undefined) return { reply: preflight };
     if (!isRead) return undefined;
     if (path === OPENAPI_PATH) return describeApi(request);
-    const document = documents?.(path, request);
+    const document = documents?.(path, request, originalTarget);
     return document === undefined ? undefined : readDocument(document);
   }
 
@@ -92,7 +92,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   /** By address: the lookups of unknown hosts that have not ended. */
   const pending = new Map<string, number>();
   let takesTime = false;
-  return ({ request, context, target }: ParsedRequest, isHealthCheck: boolean) => {
+  return ({ request, context, originalTarget }: ParsedRequest, isHealthCheck: boolean) => {
     if (takesTime && isHealthCheck) return MISDIRECTED;
     const router = notPromise(hosts(), "hosts()");
     const { address = "" } = context;
@@ -104,7 +104,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
       const isLimited = callers.peek(address, at).remaining <= (pending.get(address) ?? 0);
       if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
     }
-    const route = router.route(host, target);
+    const route = router.route(host, originalTarget);
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
     const lookup = settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host");

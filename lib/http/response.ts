@@ -58,6 +58,8 @@ export interface SuccessReply {
 export type DocumentSource = (
   path: string,
   request: RequestHead,
+  /** Path and query as received: what a relative `Location` is resolved against. */
+  originalTarget?: string,
 ) => Reply | undefined | Promise<Reply | undefined>;
 
 /** The end of a streamed body: complete, cancelled by its consumer, or failed because of a store error. */

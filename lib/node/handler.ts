@@ -53,12 +53,14 @@ export function toNodeHandler(
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
     // Read before the first wait: a framework can change the URL for the time of this call.
     const head = new NodeRequestHead(req);
+    // Connect, and all that is like it, keeps there what it has received.
+    const { originalUrl = head.target } = req as NodeRequest & { readonly originalUrl?: string };
     const address = callerAddress(req, proxies);
     const isForHandler = isBodyForHandler(req);
     const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const context = {
-      ...{ target: head.target, ...address },
+      ...{ target: head.target, originalTarget: splitTarget(originalUrl).path, ...address },
       ...(requestError === undefined ? {} : { requestError }),
     };
     const body = isForHandler ? bodyOf(req) : undefined;

@@ -3,10 +3,13 @@ import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { defineDomains } from "../../lib/domains/parse.ts";
+import { hostTable } from "../../lib/domains/routing.ts";
 import { defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
 import type { TextReader } from "../../lib/http/response.ts";
+import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
@@ -101,6 +104,35 @@ const readHeaders = defineOperation({
     return { status: 200, body: JSON.stringify(values) };
   },
 });
+
+test.each([
+  ["/shop/v1/store/orders?a=/b", "www.example.com", "https://orders.example.com/shop/v1/store/orders?a=/b"],
+  ["http://www.example.com/shop/docs", "www.example.com", "https://orders.example.com/shop/docs"],
+  ["/shop", "orders.example.com", "./shop/docs"],
+  ["/shop?a=/b", "orders.example.com", "./shop/docs"],
+  ["/shop/?a", "orders.example.com", "docs"],
+])(
+  "a redirect of %s at %s leads below the path that the framework has removed",
+  async (path, host, location) => {
+    const redirects = [{ from: "www.example.com", to: "orders.example.com" }];
+    const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
+    const { handler } = await createHandlerFixture({ documents: docsPage(), hosts: () => table });
+    for (const each of [handler, (...call: Parameters<Handler>) => handler(...call)]) {
+      const serveOrders = toNodeHandler(each);
+      const url = await listen((req, res) => {
+        const { url: originalUrl = "" } = req;
+        const stripped = originalUrl.replace("/shop", "");
+        serveOrders(Object.assign(req, { originalUrl, url: stripped.replace(/^(?!\/|http)/, "/") }), res);
+      });
+      const connection = openSocket(url);
+      connection.send(
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
+      );
+      const { responses } = await connection.closed();
+      expect(responses[0]?.headers.get("location")).toBe(location);
+    }
+  },
+);
 
 /** Replies with its query and its body. */
 const echo = defineOperation({

@@ -69,9 +69,9 @@ export function docsPage({
   }
 
   // Not asynchronous: most requests are for other paths, and do not wait.
-  return function serve(path, request) {
+  return function serve(path, request, originalTarget) {
     if (path === "/docs/") return TO_PAGE;
-    if (path === "/" && request.headers.get("accept")?.includes("text/html")) return FROM_ROOT;
+    if (path === "/" && request.headers.get("accept")?.includes("text/html")) return fromRoot(originalTarget);
     const [, root, name = "", ...rest] = path.split("/");
     if (root !== "docs" || rest.length > 0 || !FILES.has(name)) return undefined;
     const loaded = files.get(name) ?? load(name);
@@ -84,7 +84,11 @@ export function docsPage({
 const TO_PAGE: Reply = { status: 301, headers: { location: "../docs" } };
 
 /** For a browser. Programs that request the root get a 404, which names the problem. */
-const FROM_ROOT: Reply = { status: 302, headers: { location: "docs", vary: "accept" } };
+function fromRoot(originalTarget = "/"): Reply {
+  // Below a path, the root can be without a slash at its end, such as `/shop`.
+  const name = originalTarget.replace(/\?.*/s, "").split("/").at(-1);
+  return { status: 302, headers: { location: name ? `./${name}/docs` : "docs", vary: "accept" } };
+}
 
 const FILES = new Set(["", "page.css", "page.js", ...Object.keys(VENDOR_FILES)]);
 

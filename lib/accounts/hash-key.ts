@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { mapBounded } from "../core/concurrency.ts";
 import { accountIdOf, nodeSha256, type ParsedKey } from "./api-key.ts";
 import type { ImportedKeys } from "./imported-keys.ts";
 
@@ -17,32 +18,24 @@ export function parseKey(key: string): ParsedKey | undefined {
   return accountId === undefined ? undefined : { accountId, hash: hashKey(key) };
 }
 
-/** The largest number of words of a string that can each be a key of another system. */
-const MAX_WORDS = 50;
-
-/** Does the same as `findKey`, and also finds a key that was imported into the store. */
-export async function findAnyKey(text: string, imported?: ImportedKeys): Promise<ParsedKey | undefined> {
-  const own = findKey(text);
-  const words = new Set(
-    [/[\s"'`,;]+/, /[\s"'`,;:=()<>{}[\]]+/].flatMap((ends) => text.split(ends)).filter(Boolean),
-  );
-  if (own !== undefined || imported === undefined || words.size > MAX_WORDS || !(await imported.exist()))
-    return own;
-  const keys: ParsedKey[] = [];
-  for (const hash of [...words].map(hashKey)) {
-    const accountId = await imported.findAccount(hash);
-    if (accountId !== undefined) keys.push({ accountId, hash });
-  }
-  return keys.length === 1 ? keys[0] : undefined;
-}
-
-/** Finds the key within a string, such as a header or a line of a log, or returns `undefined` unless there is exactly one. */
-export function findKey(text: string): ParsedKey | undefined {
+/**
+ * Finds the keys within a string, such as a header or a line of a log: ours, and those that were imported into the
+ * store, which is asked about every word.
+ */
+export async function findKeys(text: string, imported?: ImportedKeys): Promise<readonly ParsedKey[]> {
   const keys = new Map<string, ParsedKey>();
   for (const word of text.split(/[^\w-]+/)) {
     const key = parseKey(word);
     if (key !== undefined) keys.set(key.hash, key);
   }
-  const [first, second] = keys.values();
-  return second === undefined ? first : undefined;
+  if (await imported?.exist()) {
+    const words = new Set([/[\s"'`,;]+/, /[\s"'`,;:=()<>{}[\]]+/].flatMap((ends) => text.split(ends)));
+    await mapBounded([...words].filter(Boolean).map(hashKey), PARALLEL_READS, async (hash) => {
+      const accountId = await imported?.findAccount(hash);
+      if (accountId !== undefined && !keys.has(hash)) keys.set(hash, { accountId, hash });
+    });
+  }
+  return [...keys.values()];
 }
+
+const PARALLEL_READS = 16;

@@ -1,7 +1,7 @@
 /** The search at the top of every page: an order, an account, a key or a domain, each by what identifies it. */
 import { html } from "hono/html";
-import { isAccountId, keyIdOf, redactKeys } from "../accounts/api-key.ts";
-import { findAnyKey, findKey } from "../accounts/hash-key.ts";
+import { isAccountId, keyIdOf, type ParsedKey, redactKeys } from "../accounts/api-key.ts";
+import { findKeys } from "../accounts/hash-key.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { findOrder } from "./orders/order-page.ts";
@@ -23,15 +23,16 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     const view = c.get("view");
     const text = (view.fields["text"] ?? "").trim();
     if (text === "") return c.html(plainPage("Nothing to look for", NOTHING), 404);
+    const [key, another] = await findKeys(text, store.accounts.importedKeys);
+    if (another !== undefined) return c.html(plainPage("Several keys", SEVERAL_KEYS), 404);
     const found =
-      (await findByKey(view, text)) ?? (await findById(view, text)) ?? (await findDomain(view, text));
+      (await findByKey(view, text, key)) ?? (await findById(view, text)) ?? (await findDomain(view, text));
     if (found !== undefined) return c.redirect(found, 303);
-    return c.html(plainPage("Not found", html`<p>${await explainMiss(view, text)}</p>`), 404);
+    return c.html(plainPage("Not found", html`<p>${await explainMiss(view, text, key)}</p>`), 404);
   });
 
   /** The address of the account of a key, or of the identifier of a key. */
-  async function findByKey(view: View, text: string): Promise<string | undefined> {
-    const key = await findAnyKey(text, store.accounts.importedKeys);
+  async function findByKey(view: View, text: string, key?: ParsedKey): Promise<string | undefined> {
     const keyId = key === undefined ? text : keyIdOf(key.accountId, key.hash);
     const accountId = key?.accountId ?? text.slice(0, Math.max(0, text.lastIndexOf(".")));
     const account = isAccountId(accountId) ? await store.accounts.find(accountId) : undefined;
@@ -58,8 +59,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return isDomain ? pathOf(view, "domains", hostname) : undefined;
   }
 
-  async function explainMiss(view: View, text: string): Promise<Html> {
-    const key = findKey(text);
+  async function explainMiss(view: View, text: string, key?: ParsedKey): Promise<Html> {
     if (key !== undefined)
       return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;
@@ -90,6 +90,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
 const MAX_LIKE = 5;
 
 const NOTHING = html`<p>Type the ID of an order or an account, a key, or the name of a domain.</p>`;
+const SEVERAL_KEYS = html`<p>The text has several keys. Search for one of them.</p>`;
 
 /** The ID of an order, also as people write it: `#1001`, `order 1001`, `1,001`. */
 function orderIdOf(text: string): bigint | undefined {

@@ -59,7 +59,7 @@ test.each([
   ["9223372036854775808", "There is no account <code>9223372036854775808</code>."],
   ["<img src=x>", "<code>&lt;img src=x&gt;</code> is neither"],
   ["so_live_acme_abc", "<code>so_live_acme_…</code> is not one whole key."],
-  [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "is not one whole key."],
+  [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "The text has several keys."],
   [generateKey("test", "acme"), "There is no such key of acme."],
 ])("'%s' is not found, and the answer says what was sought", async (text, message) => {
   const missing = await search(text);
@@ -141,5 +141,7 @@ test("a key of another system leads to the account that imported it, alone or wi
   const page = `accounts/globex?key=${imported.ok && imported.keyId}`;
   for (const text of ["sk_live_11c9", "x-api-key: sk_live_11c9"])
     expect(await search(text)).toMatchObject({ status: 200, page });
+  const several = await search(`sk_live_11c9 ${generateKey("test", "acme")}`);
+  expect([several.status, several.text.includes("The text has several keys.")]).toEqual([404, true]);
   expect(await search("sk_live_other")).toMatchObject({ status: 404 });
 });

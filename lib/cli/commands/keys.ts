@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { type Account, type ApiKey, banEndAt, isActive, keyStatusAt } from "../../accounts/account.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
 import { keyIdOf } from "../../accounts/api-key.ts";
-import { findAnyKey } from "../../accounts/hash-key.ts";
+import { findKeys } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
@@ -153,15 +153,18 @@ async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "acco
   let text = "";
   for await (const chunk of input) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", NO_KEY);
+    if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", TOO_LONG);
   }
-  const key = await findAnyKey(text, accounts.importedKeys);
-  if (key === undefined) throw invalidInput("standard input", NO_KEY);
+  const [key, another] = await findKeys(text, accounts.importedKeys);
+  if (key === undefined || another !== undefined) {
+    const found = key === undefined ? "no key, or only a part of one" : "several keys";
+    throw invalidInput("standard input", `${ONE_WHOLE_KEY}: the input has ${found}.`);
+  }
   return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
 }
 
-const NO_KEY =
-  "Pass exactly one whole API key, such as so_test_demo_… or one that was imported: the input has no key, several keys, or only a part of one.";
+const ONE_WHOLE_KEY = "Pass exactly one whole API key, such as so_test_demo_… or one that was imported";
+const TOO_LONG = "The input is longer than 65,536 characters. Pass only the line that has the key.";
 
 function readInstant(text: string): Instant {
   if (isDateTime(text)) return Date.parse(text);

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { generateKey } from "../../../lib/accounts/api-key.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
 
@@ -105,12 +106,15 @@ test.each([
 test("an imported key is found, revoked and unbanned by itself, alone or within other text", async () => {
   const { importKeys, run } = await open();
   await importKeys(JSON.stringify([{ hash: THREE, account: "c2", name: "scanner" }]));
-  for (const text of [NAMES[2], `x-api-key: ${NAMES[2]}\n`, `{"key":"${NAMES[2]}"}`]) {
+  const line = Array.from({ length: 2_000 }, (_, number) => `word${number}`).join(" ");
+  for (const text of [NAMES[2], `x-api-key: ${NAMES[2]}\n`, `{"key":"${NAMES[2]}"}`, `${line} ${NAMES[2]}`]) {
     const { stdout } = await run(["keys", "find", "-", "--json"], text);
     expect(JSON.parse(stdout), text).toMatchObject({ account: "c2", name: "scanner" });
   }
   expect((await run(["keys", "find", "-"], "sk_live_four")).stderr).toContain(
     "Pass exactly one whole API key",
   );
+  const both = `${generateKey("test", "c1")} ${NAMES[2]}`;
+  expect((await run(["keys", "revoke", "--key", "-"], both)).stderr).toContain("the input has several keys.");
   expect((await run(["keys", "revoke", "--key", "-", "--json"], NAMES[2])).stdout).toContain('"revoked"');
 });

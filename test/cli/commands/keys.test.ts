@@ -106,19 +106,19 @@ describe("a key on standard input", () => {
     });
   });
 
-  test.each<[string, (key: string) => string]>([
-    ["nothing", () => ""],
-    ["a part of a key", (text) => text.slice(0, -1)],
-    ["two keys", (text) => `${text} ${unknown}`],
-    ["more than a key can be in", (text) => " ".repeat(70_000) + text],
-  ])("%s is an error that does not repeat it", async (_name, write) => {
+  test.each<[string, (key: string) => string, string]>([
+    ["nothing", () => "", "Pass exactly one whole API key"],
+    ["a part of a key", (text) => text.slice(0, -1), "the input has no key, or only a part of one."],
+    ["two keys", (text) => `${text} ${unknown}`, "the input has several keys."],
+    ["more than is read", (text) => " ".repeat(70_000) + text, "The input is longer than 65,536 characters."],
+  ])("%s is an error that says so and does not repeat it", async (_name, write, message) => {
     for (const args of [
       ["find", "-"],
       ["revoke", "--key", "-"],
     ]) {
       const { status, stdout, stderr } = await cli.run(["keys", ...args, ...store], { input: write(key) });
       expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-      expect(stderr).toContain("Pass exactly one whole API key");
+      expect(stderr).toContain(message);
       expect(stderr).not.toContain(key.slice(0, -4));
     }
   });

@@ -78,6 +78,13 @@ export async function assertKeyEnvironment(
   throw invalidInput("STORE_ORDERS_ENVIRONMENT", message);
 }
 
+/** Returns a signal that aborts when the process receives one to stop, with its name as the reason. */
+export function stopSignal({ waitForStop }: CommandContext): AbortSignal {
+  const stop = new AbortController();
+  void waitForStop().then((name) => stop.abort(name));
+  return stop.signal;
+}
+
 export function failWithAccountError(
   { fail }: CommandContext,
   subject: string,

@@ -63,7 +63,7 @@ test("the systemd unit waits for the file system of the database", () => {
 test.skipIf(
   skipsBecause("the unit of the backup", process.platform === "linux" ? undefined : "it is for Linux"),
 )(
-  "the backup unit keeps rehearsed copies of two weeks and tells their age; a bad copy deletes nothing and tells nothing",
+  "the backup unit keeps rehearsed copies of two weeks, deletes what a kill left, and tells their age; a bad copy deletes nothing and tells nothing",
   async () => {
     using cli = createCommandLine();
     const inFolder = (...names: readonly string[]) => join(cli.directory, ...names);
@@ -83,9 +83,15 @@ test.skipIf(
     };
     const days = (count: number) => Date.now() / 1_000 - count * 86_400;
     for (const age of [13, 16]) {
-      writeFileSync(inFolder("backups", `${age}.db`), "");
+      writeFileSync(inFolder("backups", `${age}.db`), "copy");
       utimesSync(inFolder("backups", `${age}.db`), days(age), days(age));
     }
+    const left = ["0.db", "0.db.3e94.partial", "0.db.3e94.partial-journal", "0.db.rehearsal-x/restored.db"];
+    mkdirSync(inFolder("backups", "0.db.rehearsal-x"));
+    for (const name of left) writeFileSync(inFolder("backups", name), name === "0.db" ? "" : "copy");
+    for (const name of [...left, "0.db.rehearsal-x"]) utimesSync(inFolder("backups", name), days(2), days(2));
+    const recent = ["1.db", "1.db.3e94.partial"];
+    for (const name of recent) writeFileSync(inFolder("backups", name), "");
     /** Runs the commands as systemd does: one after another, with its escapes resolved, until one fails. */
     const runUnit = async () => {
       for (const line of [...settings("ExecStart", backupUnit), ...settings("ExecStartPost", backupUnit)]) {
@@ -98,15 +104,16 @@ test.skipIf(
     db.exec("UPDATE orders SET status = 'lost'");
     await expect(runUnit()).rejects.toMatchObject({ stdout: expect.stringContaining("'lost'") });
     expect(readdirSync(metrics)).toEqual([]);
-    const [, , bad = "", ...others] = readdirSync(inFolder("backups"));
+    const [bad = "", ...others] = readdirSync(inFolder("backups")).filter((name) => name.startsWith("20"));
     expect([bad, others]).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\dT\d{6}Z\.db$/), []]);
+    expect(readdirSync(inFolder("backups"))).toHaveLength(9);
     // The name has the second.
     rmSync(inFolder("backups", bad));
 
     db.exec("UPDATE orders SET status = 'pending'");
     db.close();
     await runUnit();
-    expect(readdirSync(inFolder("backups"))).toEqual(["13.db", expect.stringMatching(/Z\.db$/)]);
+    expect(readdirSync(inFolder("backups"))).toEqual([...recent, "13.db", expect.stringMatching(/Z\.db$/)]);
     const [, at] =
       /^store_orders_backup_timestamp_seconds (\d+)\n$/.exec(
         readFileSync(join(metrics, "backup.prom"), "utf8"),

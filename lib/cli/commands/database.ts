@@ -1,14 +1,16 @@
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createReadStream, createWriteStream, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
+import { abortable } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import type { Blocker } from "../../stores/postgres/index.ts";
-import { backUpSqlite } from "../../stores/sqlite/backup.ts";
+import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
-import { type CommandContext, withStore } from "../context.ts";
+import { type CommandContext, stopSignal, withStore } from "../context.ts";
 import { EXIT, explainFileError, toPrinted } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
@@ -27,7 +29,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
   /** Checks a database, prints what is wrong and how to repair it, and exits with 1 if anything is. */
-  async function check(choice: StoreChoice, subject: Result): Promise<void> {
+  async function check(choice: StoreChoice, subject: Result, stop?: AbortSignal): Promise<void> {
     const { env, flags, terminal, clock } = context;
     const plans = await readPlans(flags, env);
     const findings: Finding[] = [];
@@ -35,7 +37,10 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     const initial = { orders: 0, accounts: 0, findings: 0 };
     const format = "{orders} orders, {accounts} accounts, {findings} findings";
     const progress = await createProgress(terminal, { format, initial });
-    const update = (counts: CheckProgress) => progress.update({ ...counts }, 0);
+    const update = (counts: CheckProgress) => {
+      stop?.throwIfAborted();
+      progress.update({ ...counts }, 0);
+    };
     const { kind, location } = choice;
     const counts = await STORES[kind]
       .inspect(location)
@@ -55,6 +60,16 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     if (counts.findings > 0) context.exit(EXIT.failed);
   }
 
+  /** Runs a command that removes what it has written when a signal stops it. */
+  async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
+    const stop = stopSignal(context);
+    await run(stop).catch((error: unknown) => {
+      if (!stop.aborted) throw error;
+      const message = `Stopped because of ${stop.reason}; the copy was removed.`;
+      context.fail({ code: "stopped", message });
+    });
+  }
+
   group
     .command("check")
     .description(
@@ -71,42 +86,43 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       "Restores a SQLite backup beside it, as a service would open it, checks it, and deletes it again.",
     )
     .argument("<file>", "the backup, or a file that another tool has restored")
-    .action(async (file: string) => {
-      requireDatabase(file, file);
-      const folder = createRehearsalFolder(file);
-      try {
-        const location = join(folder, "restored.db");
-        const writtenAt = statSync(file).mtime.toISOString();
-        copyFileSync(file, location);
-        chmodSync(location, 0o600);
-        const store = createSqliteStore({ path: location, existing: true });
-        await store.check().finally(store.close);
-        await check({ kind: "sqlite", location }, { backup: file, writtenAt });
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    });
+    .action((file: string) =>
+      untilStopped(async (stop) => {
+        requireDatabase(file, file);
+        if (!isLogEmpty(file)) throw invalidInput(file, IN_TWO_FILES);
+        const folder = createRehearsalFolder(file);
+        try {
+          const location = join(folder, "restored.db");
+          const writtenAt = statSync(file).mtime.toISOString();
+          const copy = createWriteStream(location, { mode: 0o600 });
+          await pipeline(createReadStream(file), copy, { signal: stop });
+          const store = createSqliteStore({ path: location, existing: true });
+          await store.check().finally(store.close);
+          await check({ kind: "sqlite", location }, { backup: file, writtenAt }, stop);
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
+      }),
+    );
 
   group
     .command("backup")
     .description("Writes a consistent copy of the database to a new file, while it is being served.")
     .argument("<file>", "the file to create; an existing file is not overwritten")
-    .action(async (file: string) => {
-      const { kind, location } = chooseStore(context.flags, context.env);
-      if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
-      requireDatabase(location);
-      const result = await backUpSqlite({ path: location, to: file }).catch((error: unknown) => {
-        const isOfSystem = error instanceof Error && "syscall" in error;
-        throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
-      });
-      if (!result.ok) {
-        throw invalidInput(
-          file,
-          "The file already exists, and was not changed. Delete it, or name another file.",
-        );
-      }
-      await printResult(context, { database: location, backup: file, bytes: statSync(file).size });
-    });
+    .action((file: string) =>
+      untilStopped(async (stop) => {
+        const { kind, location } = chooseStore(context.flags, context.env);
+        if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
+        requireDatabase(location);
+        const backup = backUpSqlite({ path: location, to: file, signal: stop });
+        const result = await abortable(backup, stop).catch((error: unknown) => {
+          const isOfSystem = error instanceof Error && "syscall" in error;
+          throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
+        });
+        if (!result.ok) throw invalidInput(file, FILE_EXISTS);
+        await printResult(context, { database: location, backup: file, bytes: statSync(file).size });
+      }),
+    );
 
   group
     .command("migrate")
@@ -158,6 +174,9 @@ function createRehearsalFolder(file: string): string {
   }
 }
 
+const IN_TWO_FILES =
+  "The file with -wal at the end of its name has changes that this one lacks. Write both into one file with 'database backup'.";
+const FILE_EXISTS = "The file already exists, and was not changed. Delete it, or name another file.";
 const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";
 const BACKUP_HINTS = {
   postgres: `${ONLY_SQLITE} For PostgreSQL, use pg_dump or pg_basebackup.`,

@@ -7,7 +7,7 @@ import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
-import { type CommandContext, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, stopSignal, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError, systemErrorCode } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { chooseStore, STORES, type StoreChoice, type StoreKind } from "../stores.ts";
@@ -53,9 +53,8 @@ export function addImportCommand(parent: Command, context: CommandContext): void
             const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
             terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
           };
-          const stop = new AbortController();
-          void context.waitForStop().then(() => stop.abort());
-          addAbortSignal(stop.signal, source.chunks);
+          const stop = stopSignal(context);
+          addAbortSignal(stop, source.chunks);
           try {
             const place: OrderStore["place"] = (orders) =>
               store.orders.place(orders, context.clock(), { by: "orders import" });
@@ -72,7 +71,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               progress.update(counts, source.bytesRead());
             }
           } catch (error) {
-            if (stop.signal.aborted) {
+            if (stop.aborted) {
               reportStop("To continue, import the same file again");
               return context.exit(EXIT.failed);
             }

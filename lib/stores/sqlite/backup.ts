@@ -18,29 +18,41 @@ const PAGES_PER_STEP = 2 ** 31 - 1;
 /**
  * Copies a database while other processes use it, to a new file that only its owner can read. The copy is consistent:
  * it has everything that was committed before the call, and does not delay writers. Throws `StoreUnavailableError` if
- * the database cannot be read, and a system error if the file cannot be written.
+ * the database cannot be read, and a system error if the file cannot be written. When `signal` aborts, the files are
+ * removed at once; the call rejects once SQLite, which cannot be interrupted, has written the pages.
  */
 export async function backUpSqlite({
   path,
   to,
+  signal,
 }: {
   readonly path: string;
   readonly to: string;
+  readonly signal?: AbortSignal;
 }): Promise<BackupResult> {
   const { db: source } = openReadOnly(path);
   try {
+    signal?.throwIfAborted();
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
     if (!reserve(to)) return { ok: false, code: "file_exists" };
     // No other file has this name, so none is lost.
     const partial = `${to}.${randomUUID()}.partial`;
+    const remove = () => {
+      for (const file of [partial, `${partial}-journal`, to]) rmSync(file, { force: true });
+    };
+    signal?.addEventListener("abort", remove);
     try {
       closeSync(openSync(partial, "wx", 0o600));
       await sqlite.backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
+      signal?.throwIfAborted();
       renameSync(partial, to);
       return { ok: true };
     } catch (error) {
-      for (const file of [partial, `${partial}-journal`, to]) rmSync(file, { force: true });
+      // After an abort, the file at the destination may be another one.
+      if (!signal?.aborted) remove();
       throw isSqliteError(error) ? toStoreError(error, `or its copy ${to}`) : error;
+    } finally {
+      signal?.removeEventListener("abort", remove);
     }
   } finally {
     source.close();
@@ -97,7 +109,8 @@ function openAndRead(file: string | URL): sqlite.DatabaseSync {
   }
 }
 
-function isLogEmpty(file: string): boolean {
+/** False if a database has changes in its write-ahead log that the file may lack. */
+export function isLogEmpty(file: string): boolean {
   try {
     return (statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0) === 0;
   } catch {

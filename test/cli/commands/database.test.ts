@@ -1,7 +1,11 @@
-import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
+import { runProgram } from "../../../lib/cli/program.ts";
+import { nextTurn } from "../../../lib/core/time.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
@@ -139,4 +143,51 @@ test("a check beside a running store says what is wrong and how to repair it, an
   expect((await cli.run(["database", "rehearse", "torn.db"])).status).toBe(1);
   expect((await cli.run(["database", "rehearse", "none.db"])).status).toBe(2);
   await store.close();
+});
+
+test("a rehearsal of a copy whose changes are in a log beside it is refused", async () => {
+  const store = createSqliteStore({ path: pathOf("logged.db") });
+  await store.orders.place([{ record: { id: 5n }, status: "pending" }]);
+  for (const suffix of ["", "-wal"])
+    copyFileSync(pathOf(`logged.db${suffix}`), pathOf(`snapshot.db${suffix}`));
+  await store.close();
+  const refused = await cli.run(["database", "rehearse", "snapshot.db"]);
+  expect(refused).toMatchObject({ status: 2, stdout: "" });
+  expect(refused.stderr).toContain("Write both into one file with 'database backup'.");
+  await cli.run(["database", "backup", "whole.db", "--database", "snapshot.db"]);
+  expect((await cli.run(["database", "rehearse", "whole.db"])).stdout).toMatch(/^orders +1$/m);
+});
+
+test.each<[string, (file: string) => string[], () => Promise<void>]>([
+  ["backup", (file) => ["backup", `${file}.copy`, "--database", file], async () => {}],
+  ["rehearsal, while it copies,", (file) => ["rehearse", file], async () => {}],
+  [
+    "rehearsal, while it checks,",
+    (file) => ["rehearse", file],
+    async () => {
+      const isRead = () => globSync(pathOf("stopped.db.rehearsal-*/restored.db-wal")).length > 0;
+      while (!isRead()) await nextTurn();
+    },
+  ],
+])("a %s that a signal stops leaves no file", async (_name, argsFor, begin) => {
+  const file = pathOf("stopped.db");
+  const store = createSqliteStore({ path: file });
+  const orders = Array.from({ length: 20_000 }, (_, id) => ({ record: { id: BigInt(id) } }));
+  await store.orders.place(orders.map((order) => ({ ...order, status: "pending" as const })));
+  await store.close();
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const status = await runProgram({
+    ...{ argv: ["database", ...argsFor(file), "--json"], env: {} },
+    ...{ stdin: Readable.from([]), stdout, stderr, waitForStop: () => begin().then(() => "SIGTERM") },
+  });
+  const left = globSync("stopped.db?*", { cwd: cli.directory });
+  stdout.end();
+  stderr.end();
+  expect([status, await text(stdout)]).toEqual([1, ""]);
+  expect(JSON.parse(await text(stderr))).toEqual({
+    code: "stopped",
+    message: "Stopped because of SIGTERM; the copy was removed.",
+  });
+  // Reading a database leaves the index of its log.
+  expect(left.filter((name) => !/^stopped\.db-(wal|shm)$/.test(name))).toEqual([]);
 });

@@ -105,6 +105,22 @@ test.skipIf(skipsBecause("a backup without room for it", reasonToSkip()))(
   },
 );
 
+test("a backup that is aborted leaves no file, and none that was written since is deleted", async () => {
+  const path = await createDatabase();
+  const folder = join(directory, "aborted");
+  mkdirSync(folder);
+  const to = join(folder, "copy.db");
+  const stop = new AbortController();
+  const backup = backUpSqlite({ path, to, signal: stop.signal });
+  expect(readdirSync(folder)).toHaveLength(2);
+  stop.abort(new Error("enough"));
+  expect(readdirSync(folder)).toEqual([]);
+  writeFileSync(to, "mine");
+  await expect(backup).rejects.toThrow("enough");
+  await expect(backUpSqlite({ path, to: newPath(), signal: stop.signal })).rejects.toThrow("enough");
+  expect(readdirSync(folder)).toEqual(["copy.db"]);
+});
+
 /** What the `.dump` of `sqlite3` keeps: the statements that create tables, the rows, then indexes and triggers. */
 function dumpAndLoad(path: string, to: string): void {
   const db = new DatabaseSync(to);

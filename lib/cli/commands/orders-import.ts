@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, fstatSync, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -34,10 +34,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         const { env, flags, terminal } = context;
         await using source = await openSource(file, context);
         await withStoreOrCreate(context, async ({ store }) => {
-          await using rejects = await openRejects(rejectsFile, [
-            { identity: source.identity, what: "the file to import" },
-            ...(await databaseFiles(chooseStore(flags, env))),
-          ]);
+          await using rejects = await openRejects(rejectsFile, source, chooseStore(flags, env));
           // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
           setFlagsFromString("--semi-space-growth-factor=1");
 
@@ -96,13 +93,15 @@ interface Source extends AsyncDisposable {
   readonly chunks: Readable;
   bytesRead(): number;
   readonly size?: number;
-  /** Identifies the file, whatever its path. */
-  readonly identity?: string;
+  /** That of the file, also if it is standard input. */
+  readonly identity: string | undefined;
 }
 
-async function openSource(file: string, { terminal }: CommandContext): Promise<Source> {
-  if (file === "-")
-    return { chunks: terminal.input, bytesRead: () => 0, [Symbol.asyncDispose]: async () => {} };
+async function openSource(file: string, { terminal: { input } }: CommandContext): Promise<Source> {
+  if (file === "-") {
+    const identity = "fd" in input ? identityOf(fstatSync(Number(input.fd))) : undefined;
+    return { chunks: input, bytesRead: () => 0, identity, [Symbol.asyncDispose]: async () => {} };
+  }
   const handle = await openFile(file, "r");
   const stats = await handle.stat();
   if (stats.isDirectory()) {
@@ -114,7 +113,7 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
     chunks: stream,
     bytesRead: () => stream.bytesRead,
     ...(stats.isFile() ? { size: stats.size } : {}),
-    identity: `${stats.dev}:${stats.ino}`,
+    identity: identityOf(stats),
     async [Symbol.asyncDispose]() {
       // An import that was stopped has not read the stream to its end, and the handle waits for it.
       stream.destroy();
@@ -123,33 +122,27 @@ async function openSource(file: string, { terminal }: CommandContext): Promise<S
   };
 }
 
-/** A file that must not be overwritten. */
-interface FileInUse {
-  readonly identity: string | undefined;
-  readonly what: string;
+/** Identifies a file, whatever its path. */
+function identityOf(stats: Stats | undefined): string | undefined {
+  return stats?.isFile() ? `${stats.dev}:${stats.ino}` : undefined;
 }
 
-async function databaseFiles({ kind, location }: StoreChoice): Promise<readonly FileInUse[]> {
-  const { filesOf }: StoreKind = STORES[kind];
-  const paths = filesOf?.(location) ?? [];
-  return Promise.all(paths.map(async (path) => ({ identity: await identityOf(path), what: "the database" })));
-}
-
-async function identityOf(path: string): Promise<string | undefined> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats && `${stats.dev}:${stats.ino}`;
-}
+const identityAt = (path: string) => stat(path).then(identityOf, () => undefined);
 
 /** Opens the file for rejected lines. Throws an `InvalidInputError` if it is in use or cannot be written. */
 async function openRejects(
   file: string | undefined,
-  inUse: readonly FileInUse[],
+  source: Source,
+  { kind, location }: StoreChoice,
 ): Promise<AsyncDisposable & { write(lines: readonly RejectedLine[]): Promise<void> }> {
   if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
-  const existing = await identityOf(file);
-  const conflict = inUse.find(({ identity }) => existing !== undefined && identity === existing);
-  if (conflict !== undefined)
-    throw invalidInput("--rejects", `This is ${conflict.what}; name a different one.`);
+  const { filesOf }: StoreKind = STORES[kind];
+  const database = await Promise.all((filesOf?.(location) ?? []).map(identityAt));
+  const existing = await identityAt(file);
+  if (existing !== undefined && [source.identity, ...database].includes(existing)) {
+    const inUse = existing === source.identity ? "the file to import" : "the database";
+    throw invalidInput("--rejects", `This is ${inUse}; name a different one.`);
+  }
   const handle = await openFile(file, WRITE);
   const stats = await handle.stat();
   // A file that existed before becomes private too, but not a device, a pipe, or the file of another user.

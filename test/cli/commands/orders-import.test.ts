@@ -1,4 +1,4 @@
-import { readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createReadStream, openSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
@@ -162,6 +162,24 @@ test.skipIf(skipsBecause("a link as a --rejects file", noPosix))("a --rejects fi
   const { status, stderr } = await cli.run(args, { input: "x" });
   expect([status, stderr]).toEqual([2, expect.stringContaining("This is a link")]);
   expect(readFileSync(path, "utf8")).toBe("precious\n");
+});
+
+test("nor is standard input, if it is a file", async () => {
+  const path = writeInput("piped.ndjson", "precious\n");
+  const stderr = new PassThrough();
+  const status = await runProgram({
+    argv: ["orders", "import", "-", "--rejects", path, "--database", join(cli.directory, "piped.db")],
+    ...{
+      env: {},
+      stdin: createReadStream("", { fd: openSync(path, "r") }),
+      stdout: new PassThrough(),
+      stderr,
+    },
+    waitForStop: () => new Promise(() => {}),
+  });
+  stderr.end();
+  expect(await text(stderr)).toContain("This is the file to import; name a different one.");
+  expect([status, readFileSync(path, "utf8")]).toEqual([2, "precious\n"]);
 });
 
 test.skipIf(skipsBecause("the mode of a --rejects file", noPosix))(

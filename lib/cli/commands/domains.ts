@@ -259,9 +259,10 @@ function readPairs(
 ): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const text of values) {
-    const [name = "", value, ...rest] = text.split("=").map(normalizeName);
-    const parsed = parseHostname(name);
-    const host = parsed.ok ? parsed.hostname : name;
+    const [host = "", value, ...rest] = text.split("=").map((name) => {
+      const parsed = parseHostname(name);
+      return parsed.ok ? parsed.hostname : normalizeName(name);
+    });
     if (!value || rest.length > 0 || !isDomain(host) || pairs.has(host))
       throw invalidInput(
         option,

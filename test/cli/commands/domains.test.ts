@@ -174,6 +174,16 @@ test("domains records finds the zone in DNS, and says if it is a guess or given"
   );
 });
 
+test("--zone takes internationalised names, as --target does", async () => {
+  writeFileSync(join(cli.directory, "idn.yaml"), "domains: { primary: shop.bücher.de }");
+  for (const zone of ["shop.bücher.de=Bücher.de.", "shop.xn--bcher-kva.de=xn--bcher-kva.de"]) {
+    const words = ["records", "idn.yaml", "--target", TARGET, "--resolver", "127.0.0.1:1", "--zone", zone];
+    expect(await cli.json("domains", ...words)).toMatchObject([
+      { zone: "xn--bcher-kva.de", zoneSource: "given", name: "shop" },
+    ]);
+  }
+});
+
 test.each([
   ["www.orders.example.com", "www.orders.example.com: Write HOST=VALUE"],
   ["www.orders.example.com=a=b", "www.orders.example.com=a=b: Write HOST=VALUE"],

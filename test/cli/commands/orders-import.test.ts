@@ -164,7 +164,7 @@ test.skipIf(skipsBecause("a link as a --rejects file", noPosix))("a --rejects fi
   expect(readFileSync(path, "utf8")).toBe("precious\n");
 });
 
-test("nor is standard input, if it is a file", async () => {
+test("standard input that is a file is never overwritten by --rejects", async () => {
   const path = writeInput("piped.ndjson", "precious\n");
   const stderr = new PassThrough();
   const status = await runProgram({

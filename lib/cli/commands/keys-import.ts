@@ -33,8 +33,8 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         });
 
         /** Throws `InvalidInputError` with the reason why a key is rejected. */
-        async function importRow({ row }: Row): Promise<Exclude<keyof typeof counts, "rejected">> {
-          const { account: id, ...key } = toKey(row);
+        async function importRow({ read }: Row): Promise<Exclude<keyof typeof counts, "rejected">> {
+          const { account: id, ...key } = toKey(read());
           const before = await store.accounts.find(id);
           if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
           if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
@@ -65,7 +65,9 @@ export function addKeysImport(group: Command, context: CommandContext): void {
 const HELP = `
 The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
 and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
-since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A row that is not imported is printed with the reason, and the exit status is 1.
+since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A key that has expired is not
+imported, only counted. A row that is not valid is printed with the reason, the others are imported, and the exit status
+is 1.
 
 Examples:
   $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -
@@ -78,11 +80,12 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 interface Row {
   /** The line of the file, or the number of the element of an array. */
   readonly line: number;
-  readonly row: Readonly<Record<string, unknown>>;
+  /** Throws `InvalidInputError` if it cannot be read. */
+  read(): Readonly<Record<string, unknown>>;
 }
 
 /** The key of a row. Throws `InvalidInputError` without repeating a value, which can be a key instead of its hash. */
-function toKey(row: Row["row"]) {
+function toKey(row: ReturnType<Row["read"]>) {
   const { hash, account, name, expires } = row;
   const unknown = Object.keys(row).find((column) => !COLUMNS.includes(column));
   if (unknown !== undefined) throw invalidInput("a column", `Name the columns ${COLUMNS.join(", ")}.`);
@@ -120,40 +123,46 @@ async function readText(file: string, input: AsyncIterable<Uint8Array>): Promise
 /** The rows of CSV, of lines of JSON, or of a JSON array. */
 function readRows(text: string, file: string): readonly Row[] {
   const first = text.trimStart()[0];
-  const problem = (line: number, reason: string) =>
-    invalidInput(file, `Line ${line} cannot be read: ${reason}.`);
   if (first === "[") {
-    const rows: unknown[] = parseJson(text, () => problem(1, "the array is not valid JSON"));
-    return rows.map((row, index) => ({ line: index + 1, row: Object(row) }));
+    const rows: unknown[] = parseJson(text, file);
+    return rows.map((row, index) => ({ line: index + 1, read: () => Object(row) }));
   }
   if (first === "{")
     return text.split("\n").flatMap((json, index) => {
-      const line = index + 1;
-      if (json.trim() === "") return [];
-      return [{ line, row: Object(parseJson(json, () => problem(line, "it is not valid JSON"))) }];
+      const read = () => Object(parseJson(json, ""));
+      return json.trim() === "" ? [] : [{ line: index + 1, read }];
     });
-  const [head = ""] = text.replace(/^\ufeff/, "").split(/\r?\n/);
-  const columns = head.split(/["\s,]+/).filter(Boolean);
+  const [head, ...records] = parseCsv(text, file);
+  const columns = head?.record ?? [];
   const isHead = ["hash", "account"].every((column) => columns.includes(column));
   if (!isHead || new Set(columns).size < columns.length)
     throw invalidInput(file, `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}.`);
+  return records.map(({ record, info: { lines: line } }) => ({
+    line,
+    read() {
+      if (record.length > columns.length) throw invalidInput("", "It has more columns than the first line.");
+      return Object.fromEntries(record.map((value, index) => [columns[index], value]));
+    },
+  }));
+}
+
+const CSV = { info: true, trim: true, skip_empty_lines: true, relax_column_count: true } as const;
+
+function parseCsv(text: string, file: string) {
   try {
-    const rows = parse(text, { columns: true, info: true, bom: true, trim: true, skip_empty_lines: true });
-    return (rows as { record: Row["row"]; info: { lines: number } }[]).map(({ record: row, info }) => ({
-      line: info.lines,
-      row,
-    }));
+    const records: unknown = parse(text, CSV);
+    return records as { record: string[]; info: { lines: number } }[];
   } catch (error) {
     // The rest of the message can repeat what the file has.
     const [reason = ""] = errorMessage(error).split(/[:.]/);
-    throw problem(Number(Object(error).lines ?? 1), reason);
+    throw invalidInput(file, `Line ${Object(error).lines} cannot be read: ${reason}.`);
   }
 }
 
-function parseJson<T>(text: string, problem: () => Error): T {
+function parseJson<T>(text: string, path: string): T {
   try {
     return JSON.parse(text);
   } catch {
-    throw problem();
+    throw invalidInput(path, "This is not valid JSON.");
   }
 }

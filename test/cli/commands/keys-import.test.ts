@@ -85,15 +85,30 @@ test("a row that is not valid is reported with its line, never with its values, 
   expect(stderr).not.toContain("sk_live_one");
 });
 
+test("a row that lacks columns, or cannot be read, does not stop the others", async () => {
+  const { importKeys } = await open();
+  const csv = await importKeys(`hash,account,name\n${ONE},c1\n${TWO},c1,a,b\n\n${THREE},c2,till\n`);
+  expect(csv).toMatchObject({ status: 1, stdout: counts(2, 0, 0, 1) });
+  expect(csv.stderr).toContain('"line":3,');
+  const lines = [
+    { hash: ONE, account: "c1" },
+    { hash: TWO, account: "c1" },
+  ].map((row) => JSON.stringify(row));
+  const json = await importKeys(`${lines[0]}\n{"hash":\n${lines[1]}`);
+  expect(json).toMatchObject({ status: 1, stdout: counts(1, 1, 0, 1) });
+  expect(json.stderr).toContain('"line":2,');
+});
+
 test.each([
   ["hash;account\nx;c1", "The first line of CSV names its columns, each once: hash,account,name,expires."],
   ["sk_live_one,c1", "The first line of CSV names its columns"],
   ["hash,account,hash\nx,c1,y", "The first line of CSV names its columns"],
   ["", "The first line of CSV names its columns"],
   ["hash,account,plan\nx,c1,free", "a column: Name the columns hash, account, name, expires."],
-  ["hash,account\n1,2,3", "Line 2 cannot be read: Invalid Record Length."],
-  ['{"hash":', "Line 1 cannot be read: it is not valid JSON."],
-  ["[{]", "Line 1 cannot be read: the array is not valid JSON."],
+  ["hash,account\n1,2,3", '"line":2,"message":"It has more columns than the first line."'],
+  ['hash,account\n1,"sk_live_one', "-: Line 2 cannot be read: Quote Not Closed."],
+  ['{"hash":', '"line":1,"message":"This is not valid JSON."'],
+  ["[{]", "-: This is not valid JSON."],
   ['["sk_live_one"]', "a column: Name the columns"],
 ])("%j says what is wrong", async (text, message) => {
   const { importKeys } = await open();

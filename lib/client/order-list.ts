@@ -161,17 +161,20 @@ export interface OrdersPage {
   readonly orders: readonly OrderRecord[];
   /** The `cursor` of the next page. Missing on the last one. */
   readonly next?: string;
+  /** The identifiers of the orders of this page that the service cannot read. Missing if there is none. */
+  readonly damaged?: readonly bigint[];
 }
 
 /** Parses the body of a page. Throws `MalformedListError` if it is not one. */
 export function parsePage(text: string): OrdersPage {
-  const { orders, next } = Object(parseJson(text));
-  if (!Array.isArray(orders) || (next !== undefined && typeof next !== "string"))
+  const { orders, next, damaged } = Object(parseJson(text));
+  if (![orders, damaged ?? []].every(Array.isArray) || (next !== undefined && typeof next !== "string"))
     throw new MalformedListError(
       "The response is not a page. A proxy probably sent it instead of the service.",
     );
-  const records = orders.map((order, index) => readOrder(order, index + 1));
-  return { orders: records, ...(next === undefined ? {} : { next }) };
+  const records = orders.map((order: unknown, index: number) => readOrder(order, index + 1));
+  const ids = damaged?.map((id: unknown, index: number) => readOrder({ id }, records.length + index + 1).id);
+  return { orders: records, ...(next === undefined ? {} : { next }), ...(ids && { damaged: ids }) };
 }
 
 function readOrder(value: unknown, count: number): OrderRecord {

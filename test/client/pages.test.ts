@@ -28,6 +28,14 @@ test("a page is read from v2 of a service whose path has a version of its own", 
   expect(sent).toMatchObject([{ method: "GET", path: "/v1/shop/v2/store/orders" }]);
 });
 
+test("a page names the orders that the service cannot read", async () => {
+  const { client, run } = await openClient({
+    network: async () => new Response('{"orders":[{"id":1}],"damaged":[2,9223372036854775807],"next":"a"}'),
+  });
+  const damaged = [2n, 9223372036854775807n];
+  expect(await run(client.page())).toEqual({ orders: [{ id: 1n }], next: "a", damaged });
+});
+
 test("pages are read one after another, each when it is asked for", async () => {
   const { client, run, sent } = await openClient({ operations });
   const pages = client.pages({ limit: 3 });
@@ -72,6 +80,8 @@ test.each([
   ["a list", "[]", /not a page/],
   ["null", "null", /not a page/],
   ["a cursor that is no text", '{"orders":[],"next":1}', /not a page/],
+  ["damaged orders that are no list", '{"orders":[],"damaged":{}}', /not a page/],
+  ["a damaged order without an identifier", '{"orders":[{"id":1}],"damaged":["a"]}', /Order 2 is invalid/],
   ["an order that is none", '{"orders":[null]}', /Order 1 is invalid/],
   ["an identifier with a fraction", '{"orders":[{"id":1.5}]}', /Order 1 is invalid/],
   ["more than any page has", `{"orders":[${'{"id":1},'.repeat(600_000)}{"id":1}]}`, /not valid JSON/],

@@ -118,10 +118,16 @@ export async function findNameServers(
 /** The root and the largest zones have 13 name servers. */
 const MAX_NAME_SERVERS = 13;
 
+/**
+ * Of each family: whoever owns the name server chooses how many it has, and all of them may be silent. With the defaults of
+ * `createDnsResolver`, a query takes at most 16 s: 2 families, 2 addresses, 2 attempts, 2 s.
+ */
+const MAX_ADDRESSES = 2;
+
 /** A resolver that queries one name server. Undefined if it has no address. */
 async function resolverAt(resolver: DnsResolver, server: string): Promise<DnsResolver | undefined> {
   const answers = await Promise.all([resolver(server, "A"), resolver(server, "AAAA")]);
-  const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
+  const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer).slice(0, MAX_ADDRESSES));
   return addresses.length === 0 ? undefined : resolver.at?.(addresses);
 }
 

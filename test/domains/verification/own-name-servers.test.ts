@@ -58,6 +58,24 @@ test("of a zone with more name servers than any has, thirteen are asked", async 
   expect(new Set(asked).size).toBe(13);
 });
 
+test("of a name server with many addresses, two of each family are asked", async () => {
+  const addresses = Array.from({ length: 200 }, (_, index) => `192.0.2.${index}`);
+  const cached = {
+    ...WRONG,
+    "ns1.example.com A": found(...addresses),
+    "ns1.example.com AAAA": found("2001:db8::1", "2001:db8::2", "2001:db8::3"),
+  };
+  const asked: (readonly string[])[] = [];
+  const at = (addresses: readonly string[]) => {
+    asked.push(addresses);
+    return createResolver({ ...ZONE, ...RIGHT });
+  };
+  const resolver = Object.assign(createResolver({ ...ZONE, ...cached }), { at });
+  await verifyHost(HOST, { target: TARGET, resolver });
+  const two = ["192.0.2.0", "192.0.2.1", "2001:db8::1", "2001:db8::2"];
+  expect(new Set(asked.map(String))).toEqual(new Set([String(two)]));
+});
+
 test("a name server that does not answer is asked once in a check of many hosts", async () => {
   let asked = 0;
   const at = () =>

@@ -66,10 +66,8 @@ export interface CloudflareZone extends Pick<Zone, "id" | "name" | "nameServers"
 /** What Cloudflare says of a zone, and what it means for a stack. */
 export function toZone(zone: CloudflareZone): Zone {
   const { id, name, nameServers, status, paused } = zone;
-  const note = paused
-    ? `the zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`
-    : undefined;
-  return { id, name, nameServers, status, problem: describeProblem(zone), note };
+  const pause = `The zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`;
+  return { id, name, nameServers, status, problem: describeProblem(zone), notes: paused ? [pause] : [] };
 }
 
 function describeProblem({ name, status, type, nameServers }: CloudflareZone): string | undefined {

@@ -39,12 +39,12 @@ export interface Zone {
   /** In normal form: lower case, punycode. */
   readonly name: string;
   readonly nameServers: readonly string[];
-  /** `active`, unless the provider knows that DNS does not ask it for this zone. */
+  /** `active`, or why DNS does not ask the provider for this zone. `unknown` if the provider cannot tell. */
   readonly status: string;
   /** Why no records can be created in it, with the fix. */
   readonly problem?: string | undefined;
   /** What to know about it, although records can be created. */
-  readonly note?: string | undefined;
+  readonly notes: readonly string[];
 }
 
 /** A record at a DNS provider. Its name, and a name in its content, are in normal form. */

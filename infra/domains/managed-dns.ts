@@ -1,4 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
+import { type DnsResolver, recordsIn } from "../../lib/domains/verification/resolver.ts";
 import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
 import { cloudflare } from "./cloudflare.ts";
 import type { DnsProvider, Zone, ZoneRecord } from "./dns-provider.ts";
@@ -22,7 +23,7 @@ interface StackMark {
   readonly comment: string;
 }
 
-export interface HostZone extends Pick<Zone, "id" | "name" | "nameServers"> {
+export interface HostZone extends Pick<Zone, "id" | "name"> {
   /** True if the host has a routing record that this stack created. */
   readonly hasOwnRecord: boolean;
 }
@@ -37,35 +38,43 @@ export async function findZones(
   inputs: readonly ZoneCheckInput[],
   mark: StackMark,
   options: pulumi.InvokeOptions,
+  resolver: DnsResolver,
 ) {
   const { provider } = mark;
   const candidates = [...new Set(inputs.flatMap(({ host }) => zoneCandidates(host)))];
-  const found = (await Promise.all(candidates.map((name) => provider.zonesNamed(name, options)))).flat();
-  const selections = inputs.map((input) => ({ input, selected: selectZone(input.host, found, provider) }));
-  const usable = selections.flatMap(({ input: { host }, selected }) =>
-    selected.ok ? [{ zone: selected.zone, names: namesToCheck(host, selected.zone.name) }] : [],
-  );
-  const queries = [...Map.groupBy(usable, ({ zone }) => zone)].map(async ([zone, hosts]) => {
-    const names = new Set(hosts.flatMap(({ names }) => names));
-    return [zone, await provider.findRecords(zone.id, [...names], options)] as const;
+  const known = (await Promise.all(candidates.map((name) => provider.zonesNamed(name, options)))).flat();
+  const found = await Promise.all(known.map((zone) => askDns(zone, mark, resolver)));
+  const queries = found.map(async (zone) => {
+    const hosts = inputs.filter(({ host }) => zonesOf(host, found).includes(zone));
+    const names = new Set(hosts.flatMap(({ host }) => namesToCheck(host, zone.name)));
+    const isUsable = zone.problem === undefined && hosts.length > 0;
+    return [zone, isUsable ? await provider.findRecords(zone.id, [...names], options) : []] as const;
   });
   const recordsByZone = new Map(await Promise.all(queries));
 
   const zones = new Map<string, HostZone>();
   const problems: string[] = [];
-  const warnings: string[] = [];
-  for (const { input, selected } of selections) {
+  const warnings = new Set<string>();
+  for (const input of inputs) {
+    // It has the host's record, or a zone above delegates it: then others do not count, whatever DNS answers.
+    const isInUse = (zone: Zone) =>
+      [...recordsByZone].some(([each, records]) =>
+        each === zone
+          ? findOwnRecord(input.host, records, mark) !== undefined
+          : each.name !== zone.name && records.some(({ type, name }) => type === "NS" && name === zone.name),
+      );
+    const selected = selectZone(input.host, found, provider, isInUse);
     if (!selected.ok) {
       problems.push(selected.message);
       continue;
     }
-    const { id, name, nameServers } = selected.zone;
+    const { id, name } = selected.zone;
     const names = namesToCheck(input.host, name);
     const records = (recordsByZone.get(selected.zone) ?? []).filter((each) => names.includes(each.name));
     const hasOwnRecord = findOwnRecord(input.host, records, mark) !== undefined;
-    zones.set(input.host, { id, name, nameServers, hasOwnRecord });
+    zones.set(input.host, { id, name, hasOwnRecord });
     problems.push(...findRecordConflicts(input, name, records, mark));
-    warnings.push(...selected.warnings);
+    for (const warning of selected.warnings) warnings.add(warning);
   }
   return { zones, problems, warnings };
 }
@@ -73,40 +82,61 @@ export async function findZones(
 /** The zone of a host, or the reason why its records cannot be created, with the fix. */
 type ZoneSelection =
   | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly code: "no_zone" | "unusable_zone"; readonly message: string };
+  | { readonly ok: false; readonly message: string };
 
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
   return namesWithin(host, locateInZone(host).zone);
 }
 
+/** A zone as DNS has it, with a note if DNS asks others, or nobody, for it. A lookup that fails says nothing. */
+async function askDns(zone: Zone, { provider: { label } }: StackMark, resolver: DnsResolver): Promise<Zone> {
+  const { name, nameServers, status, notes } = zone;
+  const answer = await resolver(name, "NS");
+  const asked = recordsIn<"NS">(answer);
+  const isNotDelegated = status === "unknown" && ["nodata", "nxdomain"].includes(answer.outcome);
+  const isElsewhere = asked.length > 0 && !asked.some((server) => nameServers.includes(server));
+  if (nameServers.length === 0 || !(isElsewhere || isNotDelegated)) return zone;
+  const note = `DNS asks ${asked.join(", ") || "nobody"} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`;
+  return { ...zone, status: isNotDelegated ? "without NS records" : status, notes: [...notes, note] };
+}
+
+/** The zones that a host may be in, the nearest first: up to the one of which the provider knows that DNS asks it. */
+function zonesOf(host: string, zones: readonly Zone[]): readonly Zone[] {
+  const matches = zones
+    .filter(({ name }) => isWithin(host, name))
+    .sort((one, other) => other.name.length - one.name.length);
+  const active = matches.findIndex(({ status }) => status === "active");
+  return active === -1 ? matches : matches.slice(0, active + 1);
+}
+
 /**
- * Selects the zone of a host: the longest match that is active, because DNS asks a zone above as long as the one below it
- * is not delegated.
+ * Selects the zone of a host: the longest match that is in use, otherwise that may be, because DNS asks a zone above as
+ * long as the one below it is not delegated.
  */
 export function selectZone(
   host: string,
   zones: readonly Zone[],
   { label, describeMissingZone }: DnsProvider,
+  isInUse: (zone: Zone) => boolean = () => false,
 ): ZoneSelection {
-  const matches = zones
-    .filter(({ name }) => isWithin(host, name))
-    .sort((one, other) => other.name.length - one.name.length);
+  const matches = zonesOf(host, zones);
   const [nearest] = matches;
-  if (nearest === undefined) {
-    const message = `${host}: ${describeMissingZone(zoneCandidates(host))}`;
-    return { ok: false, code: "no_zone", message };
-  }
-  const zone = matches.find(({ status }) => status === "active") ?? nearest;
-  const { name, problem, note } = zone;
-  if (problem !== undefined) return { ok: false, code: "unusable_zone", message: `${host}: ${problem}` };
-  const warnings = [
-    note === undefined ? "" : `${host}: ${note}`,
+  if (nearest === undefined)
+    return { ok: false, message: `${host}: ${describeMissingZone(zoneCandidates(host))}` };
+  const zone =
+    matches.find(isInUse) ??
+    matches.find(({ status }) => status === "active" || status === "unknown") ??
+    nearest;
+  const { name, problem, notes } = zone;
+  if (problem !== undefined) return { ok: false, message: `${host}: ${problem}` };
+  const passedOver =
     nearest.name === name
-      ? ""
-      : `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
-  ];
-  return { ok: true, zone, warnings: warnings.filter(Boolean) };
+      ? []
+      : [
+          `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
+        ];
+  return { ok: true, zone, warnings: [...notes, ...passedOver] };
 }
 
 /** The host, and the names between it and its zone: an NS record at one of them delegates the host out of the zone. */

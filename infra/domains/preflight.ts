@@ -3,16 +3,15 @@ import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
-import { type DnsResolver, memoizeResolver, recordsIn } from "../../lib/domains/verification/resolver.ts";
+import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
-import type { DnsProvider } from "./dns-provider.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
-import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
+import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
 
 /** The options of a component that decide which providers its resources have. */
 type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
@@ -47,6 +46,7 @@ export async function preflight(
     provider === undefined
       ? await findCertificates(requesting, ownershipTag(owner), lookupOptions("aws", providers))
       : new Map();
+  const memoized = memoizeResolver(resolver);
   const toCheck = hosts.map((host) => ({
     host,
     held: settings.hold.includes(host),
@@ -54,9 +54,13 @@ export async function preflight(
   }));
   const managed =
     provider &&
-    (await findZones(toCheck, { provider, comment }, lookupOptions(provider.packageName, providers)));
+    (await findZones(
+      toCheck,
+      { provider, comment },
+      lookupOptions(provider.packageName, providers),
+      memoized,
+    ));
   const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
-  const memoized = memoizeResolver(resolver);
   const located = await Promise.all(
     hosts.map(async (host) => {
       return { host, zone: await findZone(memoized, host, { zone: zones.get(host)?.name }) };
@@ -78,32 +82,10 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  const elsewhere =
-    provider &&
-    (await Promise.all([...zones.values()].map((zone) => findDelegation(zone, provider, memoized))));
-  const warnings = [
-    ...hosts.flatMap(explainTopLevel),
-    ...(managed?.warnings ?? []),
-    ...new Set(elsewhere?.flat()),
-    ...caa.warnings,
-  ];
+  const warnings = [...hosts.flatMap(explainTopLevel), ...(managed?.warnings ?? []), ...caa.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = provider === undefined ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
-}
-
-/** Says that DNS asks other name servers for a zone than those of the DNS provider, so that no record here counts. */
-async function findDelegation(
-  { name, nameServers }: HostZone,
-  { label }: DnsProvider,
-  resolver: DnsResolver,
-): Promise<readonly string[]> {
-  const asked = recordsIn<"NS">(await resolver(name, "NS"));
-  if (asked.length === 0 || nameServers.length === 0) return [];
-  if (asked.some((server) => nameServers.includes(server))) return [];
-  return [
-    `DNS asks ${asked.join(", ")} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`,
-  ];
 }
 
 /**

@@ -55,7 +55,8 @@ export const route53: DnsProvider = {
       found.length > 1
         ? `the AWS account has ${found.length} public hosted zones ${name} (${ids.join(", ")}). Delete those that the domain is not delegated to, or set 'dns: manual'.`
         : undefined;
-    return found.map(({ zoneId: id, nameServers }) => ({ id, name, nameServers, status: "active", problem }));
+    const common = { name, status: "unknown", problem, notes: [] };
+    return found.map(({ zoneId: id, nameServers }) => ({ ...common, id, nameServers }));
   },
   async findRecords(zoneId, names, options) {
     // The provider reads the whole zone, and returns the names that match.

@@ -59,7 +59,7 @@ describe("zone selection", () => {
       "a paused zone",
       "example.com",
       [zone("example.com", { paused: true })],
-      /the zone example.com is paused/,
+      /^The zone example.com is paused/,
     ],
     [
       "a pending zone below an active one",

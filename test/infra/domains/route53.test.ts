@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type World } from "../harness/cloud.ts";
 import type { RecordSet } from "../harness/hosted-zones.ts";
@@ -15,6 +15,10 @@ const withApex = withDomains(
   { primary: "orders.example.com", redirects: [redirectFrom("example.com")] },
   route53,
 );
+
+/** DNS in which the zone of the hosts is delegated. */
+const dns = await startDnsServer("example.com NS ns-1.awsdns-01.com");
+afterAll(() => dns[Symbol.asyncDispose]());
 
 const zones = [
   { id: "Z1PUBLIC", name: "example.com" },
@@ -52,7 +56,7 @@ const live = at();
 const first = update(withApex, { cloud: live });
 const created = first.then(() => live.recordSets());
 const signal = endOfSuite();
-const second = first.then(({ state }) => update(withApex, { cloud: live, state, signal }));
+const second = first.then(({ state }) => update(withApex, { cloud: live, state, signal, dns }));
 const removed = second.then(({ state }) => update(one, { cloud: live, state, signal }));
 
 describe("hosts at Route 53", () => {
@@ -235,6 +239,75 @@ describe("a record at Route 53 that exists but is not in the state", () => {
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: InvalidChangeBatch: [RRSet of type CNAME with DNS name _0123.orders.example.com., SetIdentifier store-orders/production, kept by Pulumi cannot be created as a non-weighted set exists with the same name and type.]"
     `);
+  });
+});
+
+describe("a hosted zone of the host itself that is not delegated", () => {
+  const ZONE = "orders.example.com";
+  const both = { hostedZones: [...zones, { id: "Z4CHILD", name: ZONE }] };
+  const passedOver = (status: string) =>
+    `${ZONE}: the zone ${ZONE} at Route 53 is not delegated (status ${status}), so the records are set in example.com. They do not move when it becomes active: delete it, or delegate it and update again.`;
+  const parts = ["route", "validation-record"].map((part) => `${ORDERS}-${part}`);
+  const liveIn = async (world: World, recordSets = others) => {
+    const { state } = await success(update(one, { cloud: at(recordSets, world), dns }));
+    return (answers: Parameters<typeof startDnsServer>, sets = others, now: World = both) =>
+      next(state, answers, [...sets, validation(ZONE)], now);
+  };
+  const next = async (
+    state: Outcome["state"],
+    answers: Parameters<typeof startDnsServer>,
+    sets: readonly RecordSet[],
+    world: World,
+  ) => {
+    await using present = await startDnsServer(...answers);
+    const [[id] = []] = [...state.values()]
+      .map(({ id }) => id.split("_"))
+      .filter(([, name]) => name === ZONE);
+    const zoneId = String(id);
+    const own = [...sets, alias(ZONE)].map((each) =>
+      each.setIdentifier === COMMENT ? { ...each, zoneId } : each,
+    );
+    const outcome = await success(update(one, { cloud: at(own, world), state, dns: present }));
+    return {
+      changes: parts.map((part) => operationOn(outcome, RECORD, part)),
+      warnings: messages(outcome, 2),
+    };
+  };
+
+  test("does not take over a live host, whatever DNS answers", async () => {
+    const update = await liveIn({});
+    const kept = { changes: ["same", "same"], warnings: [passedOver("without NS records")] };
+    expect(await update(["example.com NS ns-1.awsdns-01.com"])).toEqual(kept);
+    const failing = await update(["example.com NS ns-1.awsdns-01.com", { [`NS ${ZONE}`]: "SERVFAIL" }]);
+    expect(failing).toEqual({ ...kept, warnings: [passedOver("unknown")] });
+  });
+
+  test("takes it over once the zone above delegates it", async () => {
+    const update = await liveIn({});
+    const sets = [...others.filter(({ name }) => name !== ZONE), set(ZONE, "NS", "ns-1.awsdns-01.com")];
+    expect(await update([`${ZONE} NS ns-1.awsdns-01.com`], sets)).toEqual({
+      changes: ["replace", "replace"],
+      warnings: [],
+    });
+  });
+
+  test("keeps a live host that is in it, although DNS does not know it where the update runs", async () => {
+    const update = await liveIn({ hostedZones: [{ id: "Z4CHILD", name: ZONE }] }, []);
+    const { changes, warnings } = await update(["example.com NS ns-1.private.example"], []);
+    expect(changes).toEqual(["same", "same"]);
+    expect(warnings).toEqual([
+      `DNS asks nobody for ${ZONE}, and not Route 53 (ns-1.awsdns-01.com, ns-2.awsdns-02.co.uk): no record that is set there counts. Correct the name servers where ${ZONE} is delegated.`,
+    ]);
+  });
+
+  test.each([
+    ["gets no record of a new host", {}, "Z1PUBLIC", [passedOver("without NS records")]],
+    ["gets those of a new host if DNS does not answer", { [`NS ${ZONE}`]: "SERVFAIL" }, "Z4CHILD", []],
+  ] as const)("%s", async (_case, failures, zoneId, warnings) => {
+    await using present = await startDnsServer("example.com NS ns-1.awsdns-01.com", failures);
+    const outcome = await success(update(one, { cloud: at(others, both), dns: present, preview: true }));
+    expect(parts.map((part) => find(outcome, part).inputs["zoneId"])).toEqual([zoneId, zoneId]);
+    expect(messages(outcome, 2)).toEqual(warnings);
   });
 });
 

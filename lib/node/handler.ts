@@ -176,7 +176,8 @@ export class NodeRequestHead implements RequestHead {
     const raw = this.#rawHeaders;
     const fields: string[] = [];
     for (let index = 0; index < raw.length; index += 2)
-      if (raw[index]?.toLowerCase() === wanted) fields.push(raw[index + 1] ?? "");
+      if (raw[index]?.length === wanted.length && raw[index]?.toLowerCase() === wanted)
+        fields.push(raw[index + 1] ?? "");
     return fields[0] === value ? fields.join(", ") : `${value}`;
   }
 

@@ -17,6 +17,7 @@
 
 import type { AccountStore } from "../accounts/account-store.ts";
 import { type Accounts, createAccounts } from "../accounts/accounts.ts";
+import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { accountIdOf, digestKey } from "../accounts/api-key.ts";
 import { type Client, createClient } from "../client/client.ts";
 import { StoreUnavailableError } from "../core/errors.ts";
@@ -24,13 +25,13 @@ import { assertInstant, type Instant } from "../core/time.ts";
 import { createHandler } from "../http/handler.ts";
 import type { Handler, HandlerOptions } from "../http/options.ts";
 import { createOrders, type Orders } from "../orders/orders.ts";
-import type { PlanAssignment } from "../plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import { createMemoryStore, type Store } from "../stores/memory.ts";
 
 /** Options of `createTestService`. */
 export interface TestServiceOptions {
-  /** The plan of the account, with its limits if it is `enterprise`. @default "free" */
-  readonly plan?: PlanAssignment["plan"] | PlanAssignment;
+  /** The plan of the account, one of `handler.plans` if these are given. With its limits if it is custom. @default "free" */
+  readonly plan?: string | PlanAssignment<string>;
   /** The time at which the clock starts, in milliseconds. @default the beginning of 1 January 2030, UTC */
   readonly now?: Instant;
   /** Further options of the handler, such as `onTransition` or `operations`. */
@@ -45,7 +46,7 @@ export interface TestService {
   readonly handler: Handler;
   readonly store: Store;
   /** The use cases for accounts. The account of the key is `test`. */
-  readonly accounts: Accounts;
+  readonly accounts: Accounts<string>;
   readonly orders: Orders;
   /** A client whose waits advance the clock instead of taking time. */
   readonly client: Client;
@@ -77,7 +78,7 @@ const ACCOUNT = "test";
 export async function createTestService({
   plan = "free",
   now: start = Date.UTC(2030, 0),
-  handler: handlerOptions,
+  handler: handlerOptions = {},
 }: TestServiceOptions = {}): Promise<TestService> {
   let now = assertInstant(start, "now");
   const clock = () => now;
@@ -86,9 +87,9 @@ export async function createTestService({
     now = assertInstant(now + Math.ceil(ms), "ms");
   };
   const store = createMemoryStore();
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock });
-  const assignment = typeof plan === "string" ? ({ plan } as PlanAssignment) : plan;
-  const created = await accounts.create(ACCOUNT, assignment);
+  const { plans = PLAN_LIMITS, banPolicy = DEFAULT_BAN_POLICY } = handlerOptions;
+  const accounts = createAccounts<PlanTable>({ store: store.accounts, environment: "test", clock, plans });
+  const created = await accounts.create(ACCOUNT, typeof plan === "string" ? { plan } : plan);
   const issued = created.ok ? await accounts.issueKey(ACCOUNT) : created;
   if (!issued.ok) throw new Error(`The account cannot be created: ${issued.code}.`);
   const apiKey = issued.key;
@@ -123,7 +124,7 @@ export async function createTestService({
 
   async function admitUntil(code: "rate_limit_exceeded" | "api_key_banned"): Promise<void> {
     for (;;) {
-      const admission = await store.accounts.admit(parsedKey, now, handlerOptions?.banPolicy);
+      const admission = await store.accounts.admit(parsedKey, now, { ...banPolicy, plans });
       if (!admission.ok && (admission.code === code || admission.code === "invalid_api_key")) return;
     }
   }

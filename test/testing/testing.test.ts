@@ -25,6 +25,29 @@ describe("a test service", () => {
     expect((await service.fetch("/store/orders")).status).toBe(200);
   });
 
+  test("has an account of a plan of your own, and counts by your table", async () => {
+    const perDay = 5_000;
+    const plans = { free: { perMinute: 1_000, perDay }, partner: "custom" } as const;
+    const customLimits = { perMinute: 7, perDay };
+    for (const plan of ["free", { plan: "partner", customLimits }]) {
+      const service = await createTestService({
+        plan,
+        handler: { plans, banPolicy: { maxRejections: 1, durationMs: 1_000 } },
+      });
+      const limit = (await service.fetch("/store/orders")).headers.get("x-ratelimit-limit");
+      expect(limit).toBe(plan === "free" ? "1000" : "7");
+      await service.exhaust();
+      expect((await service.fetch("/store/orders")).status).toBe(429);
+      service.advance(60_000);
+      await service.ban();
+      expect(await (await service.fetch("/store/orders")).json()).toMatchObject({ code: "api_key_banned" });
+      expect(await service.accounts.setPlan("test", { plan: "partner", customLimits })).toMatchObject({
+        ok: true,
+      });
+    }
+    await expect(createTestService({ plan: "pro", handler: { plans } })).rejects.toThrow("free, partner");
+  });
+
   test("advances the clock instead of waiting in the client", async () => {
     const service = await createTestService();
     await service.exhaust();

@@ -117,7 +117,8 @@ function createOrderParser() {
         const char = chunk.charAt(at);
         if (!WHITE_SPACE.includes(char)) {
           const next: State | undefined = (GRAMMAR[state] as Readonly<Record<string, State>>)[char];
-          if (next === undefined) throw new MalformedListError(unexpectedCharacter(state, count));
+          if (next === undefined && state === "before") throw foreignResponse("a JSON array");
+          if (next === undefined) throw new MalformedListError(`Unexpected character after order ${count}.`);
           state = next;
           if (next === "element") {
             // Without advancing: the brace is the element's first character.
@@ -136,10 +137,9 @@ function createOrderParser() {
   };
 }
 
-function unexpectedCharacter(state: State, count: number): string {
-  return state === "before"
-    ? "The response is not a JSON array. A proxy probably sent it instead of the service."
-    : `Unexpected character after order ${count}.`;
+function foreignResponse(expected: string): MalformedListError {
+  const message = `The response is not ${expected}. A proxy probably sent it instead of the service.`;
+  return new MalformedListError(message);
 }
 
 const WHITE_SPACE = " \t\r\n";
@@ -169,9 +169,7 @@ export interface OrdersPage {
 export function parsePage(text: string): OrdersPage {
   const { orders, next, damaged } = Object(parseJson(text));
   if (![orders, damaged ?? []].every(Array.isArray) || (next !== undefined && typeof next !== "string"))
-    throw new MalformedListError(
-      "The response is not a page. A proxy probably sent it instead of the service.",
-    );
+    throw foreignResponse("a page");
   const records = orders.map((order: unknown, index: number) => readOrder(order, index + 1));
   const ids = damaged?.map((id: unknown, index: number) => readOrder({ id }, records.length + index + 1).id);
   return { orders: records, ...(next === undefined ? {} : { next }), ...(ids && { damaged: ids }) };

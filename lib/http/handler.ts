@@ -28,12 +28,11 @@ import { createRouter } from "./routes.ts";
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
   const { basePath = "", pets = async () => undefined } = options;
-  const { onRequest, onTransition, onHookError = logHookError } = options;
+  const { onRequest, onTransition, onHookError = logHookError, docsUrl } = options;
   const { orders, accounts } = options.store;
   // Otherwise the store would perform operations on other orders than these, which may be wrapped.
   const performsOwnOrders = accounts.performsOn === orders;
   const clock = wholeClock(options.clock ?? systemClock);
-  const { docsUrl } = options;
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   const operations = withDocsUrl(validateOperations(options.operations ?? OPERATIONS), docsUrl);
   const accessControl = createAccessControl(options, accounts, clock);
@@ -50,10 +49,7 @@ export function createHandler(options: HandlerOptions): Handler {
     requestId: string,
   ): Promise<RequestResult> {
     const { address = UNKNOWN_ADDRESS, requestError } = context;
-    const fail = (error: ErrorCode): RequestResult => ({
-      quota: accessControl.peek(address),
-      reply: { error },
-    });
+    const fail = (error: ErrorCode) => ({ quota: accessControl.peek(address), reply: { error } });
     if (requestError !== undefined) return fail(requestError);
     // No `Request` can have the method TRACE, but a server receives it.
     if (!IMPLEMENTED_METHODS.has(request.method) && request.method !== "TRACE")
@@ -62,8 +58,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const fullPath = parsePath(target);
     if (fullPath === undefined) return fail("bad_request");
     const path = removeBasePath(fullPath);
-    const { originalTarget = target } = context;
-    const finding = publicReply({ request, context, originalTarget, path });
+    const finding = publicReply({ request, context, originalTarget: context.originalTarget ?? target, path });
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = finding instanceof Promise ? await finding : finding;
     if (found !== undefined) return found;
@@ -170,11 +165,9 @@ export function createHandler(options: HandlerOptions): Handler {
   return Object.assign(handle, { respond });
 }
 
-const NO_CONTEXT: RequestContext = {};
-
 /** The fields of a context that have the right type. */
 function readContext(given: unknown): RequestContext {
-  if (typeof given !== "object" || given === null) return NO_CONTEXT;
+  if (typeof given !== "object" || given === null) return {};
   const { address, target, originalTarget, host, requestId, requestError } = given as RequestContext;
   return {
     address: readString(address),

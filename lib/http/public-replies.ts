@@ -39,32 +39,26 @@ export function createPublicReplies(
   const findRoute = hosts && createRouting(hosts, clock);
 
   return (parsed) => {
-    const { request, path } = parsed;
+    const { request, path, originalTarget } = parsed;
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isHealthCheck = isRead && (path === "/healthz" || path === "/readyz");
     const route = findRoute?.(parsed, isHealthCheck);
-    if (route instanceof Promise) return route.then((found) => reply(parsed, isRead, isHealthCheck, found));
-    return reply(parsed, isRead, isHealthCheck, route);
-  };
+    return route instanceof Promise ? route.then(reply) : reply(route);
 
-  function reply(
-    { request, path, originalTarget }: ParsedRequest,
-    isRead: boolean,
-    isHealthCheck: boolean,
-    route: HostRoute | undefined,
-  ) {
-    const hostReply = hosts && replyForHost(route as HostRoute);
-    // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
-    if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
-      return { reply: hostReply };
-    if (isHealthCheck) return path === "/healthz" ? HEALTHY : checkReadiness();
-    const preflight = cors?.preflight(request);
-    if (preflight !== undefined) return { reply: preflight };
-    if (!isRead) return undefined;
-    if (path === OPENAPI_PATH) return describeApi(request);
-    const document = documents?.(path, request, originalTarget);
-    return document === undefined ? undefined : readDocument(document);
-  }
+    function reply(found: HostRoute | undefined) {
+      const hostReply = hosts && replyForHost(found as HostRoute);
+      // A load balancer probes by IP address, so a host that is not configured gets a health check instead of a 421.
+      if (hostReply !== undefined && !(isHealthCheck && hostReply.error !== undefined))
+        return { reply: hostReply };
+      if (isHealthCheck) return path === "/healthz" ? HEALTHY : checkReadiness();
+      const preflight = cors?.preflight(request);
+      if (preflight !== undefined) return { reply: preflight };
+      if (!isRead) return undefined;
+      if (path === OPENAPI_PATH) return describeApi(request);
+      const document = documents?.(path, request, originalTarget);
+      return document === undefined ? undefined : readDocument(document);
+    }
+  };
 
   /** The OpenAPI document. It is a seventh of the code, and most processes are never asked for it. */
   async function describeApi(request: RequestHead): Promise<RequestResult> {

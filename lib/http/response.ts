@@ -244,7 +244,7 @@ export function isTextReader(body: ResponseBody): body is TextReader {
 }
 
 /** Ends a body that nobody will read. If that fails, nobody is affected. */
-export async function discardBody(body: ResponseBody): Promise<void> {
+export async function discardBody(body: ResponseBody | ReadableStreamDefaultReader): Promise<void> {
   try {
     if (typeof body === "object" && "cancel" in body) await body.cancel();
   } catch {}

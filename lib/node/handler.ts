@@ -59,10 +59,8 @@ export function toNodeHandler(
     const isForHandler = isBodyForHandler(req);
     const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
-    const context = {
-      ...{ target: head.target, originalTarget: splitTarget(originalUrl).path, ...address },
-      ...(requestError === undefined ? {} : { requestError }),
-    };
+    const originalTarget = splitTarget(originalUrl).path;
+    const context = { ...address, target: head.target, originalTarget, requestError };
     const body = isForHandler ? bodyOf(req) : undefined;
     const response = await callHandler(handler, head, context, body);
     // Whoever is still reading the body may never come to its end, and the next request would wait for that.
@@ -139,7 +137,6 @@ const unknownRequest = () => new Request(UNKNOWN_URL);
 /** The head of a request as it was received, without the cost of a `Request`: one object, which is its own `headers`. */
 export class NodeRequestHead implements RequestHead {
   readonly #req: NodeRequest;
-  readonly #host: string | undefined;
   readonly #rawHeaders: readonly string[];
   readonly #values: NodeRequest["headers"];
   readonly headers = this;
@@ -150,7 +147,6 @@ export class NodeRequestHead implements RequestHead {
 
   constructor(req: NodeRequest) {
     this.#req = req;
-    this.#host = hostOfRequest(req);
     this.#rawHeaders = req.rawHeaders;
     this.#values = req.headers;
     this.method = req.method ?? "GET";
@@ -161,7 +157,8 @@ export class NodeRequestHead implements RequestHead {
   get url(): string {
     const { target } = this;
     const scheme = (this.#req.socket as TLSSocket).encrypted ? "https" : "http";
-    return `${scheme}://${this.#host || "localhost"}${target.startsWith("/") ? target : `/${target}`}`;
+    const host = hostOfRequest({ headers: this.#values }) || "localhost";
+    return `${scheme}://${host}${target.startsWith("/") ? "" : "/"}${target}`;
   }
 
   get bodyUsed(): boolean {

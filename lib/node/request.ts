@@ -10,7 +10,7 @@ import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** The requested host. Over HTTP/2, it is in `:authority`. */
-export function hostOfRequest({ headers }: NodeRequest): string | undefined {
+export function hostOfRequest({ headers }: Pick<NodeRequest, "headers">): string | undefined {
   return (headers[":authority"] as string | undefined) ?? headers.host;
 }
 

@@ -67,12 +67,10 @@ function writeHead(
   res.writeHead(status, fields);
 }
 
-/**
- * The fields without those that a server sets itself. `Headers` have several values for cookies. Not a list of names and
- * values: a middleware that changes `writeHead` may not know that Node accepts one.
- */
+/** The fields but those that a server sets itself. No list: a middleware that changes `writeHead` may not know one. */
 function fieldsOf(headers: HandlerResponse["headers"]): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = {};
+  // `Headers` have several values for cookies.
   for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers))
     if (!FRAMING.test(name))
       fields[name] = Object.hasOwn(fields, name) ? [fields[name] ?? "", value].flat() : value;
@@ -103,12 +101,7 @@ async function pump(
   const reader = isTextReader(body) ? body : body.getReader();
   // A stream can take long for its first part, such as one of events: the client receives the head meanwhile.
   const head = reader === body ? undefined : setImmediate(() => res.flushHeaders());
-  // A reader of an embedder can throw, or return no promise.
-  const stop = async () => {
-    try {
-      await reader.cancel();
-    } catch {}
-  };
+  const stop = () => discardBody(reader);
   const output = outputOf(res);
   output.once("close", stop);
   // The client can have disconnected before the listener was added.
@@ -185,10 +178,9 @@ const MAX_FINAL_BODY_BYTES = 16 * 1024 * 1024;
 /** Reads a whole body, until the client has disconnected. Without a `Response`: the first one would load Node's `fetch`. */
 async function readBody(content: HandlerResponse["body"], socket: Duplex): Promise<Buffer> {
   const body = content === null ? "" : toWebBody(content);
-  if (typeof body === "string") return Buffer.from(body);
-  if (body instanceof Uint8Array) return Buffer.from(body);
+  if (typeof body === "string" || body instanceof Uint8Array) return Buffer.from(body);
   const reader = body.getReader();
-  const stop = () => void reader.cancel().catch(() => {});
+  const stop = () => void discardBody(reader);
   socket.once("close", stop);
   if (socket.destroyed) stop();
   const parts: Buffer[] = [];

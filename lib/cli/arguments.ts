@@ -45,7 +45,8 @@ export function readUrl(text: string): string {
     : invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
-export function readBaseUrl(text: string): string {
+export function readBaseUrl(given: string): string {
+  const text = given.replace(/\/$/, "");
   const url = parseWebUrl(text);
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (isPlain && url.pathname.endsWith(API_VERSION_PATH)) return text;

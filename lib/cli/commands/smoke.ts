@@ -4,19 +4,18 @@ import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { ERRORS, type ErrorCode } from "../../http/errors.ts";
 import { API_VERSION_PATH } from "../../http/operations.ts";
-import { readInt64 } from "../arguments.ts";
+import { readBaseUrl, readInt64 } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { formatResults, printJson } from "../output.ts";
 
 export function defineSmoke(command: Command, context: CommandContext): void {
   command
-    .argument("<base-url>", `the base URL of the service, which ends with ${API_VERSION_PATH}`)
+    .argument("<base-url>", `the base URL of the service, which ends with ${API_VERSION_PATH}`, readBaseUrl)
     .option("--key <key>", "an API key of a test account (STORE_ORDERS_KEY)")
     .option("--order <id>", "a pending order to cancel, twice (default: cancelling is not tested)", readInt64)
     .addHelpText("after", HELP)
-    .action(async (url: string, { key: flag, order }: { readonly key?: string; readonly order?: bigint }) => {
-      const baseUrl = readBaseUrl(url);
+    .action(async (baseUrl: string, { key: flag, order }: { key?: string; order?: bigint }) => {
       const key = readKey(flag ?? context.env["STORE_ORDERS_KEY"]);
       const checks: { check: string; ok: boolean; problems: readonly string[] }[] = [];
       let previous: Answer | undefined;
@@ -49,14 +48,6 @@ export function defineSmoke(command: Command, context: CommandContext): void {
       }
       if (!ok) context.exit(EXIT.failed);
     });
-}
-
-function readBaseUrl(text: string): string {
-  const url = URL.parse(text);
-  const path = url?.pathname.replace(/\/$/, "");
-  if (url?.protocol.match(/^https?:$/) && path?.endsWith(API_VERSION_PATH)) return `${url.origin}${path}`;
-  const message = `Give the base URL of the service, such as https://orders.example.com${API_VERSION_PATH}.`;
-  throw invalidInput("base-url", message);
 }
 
 /** The error does not repeat the key, which is a secret. */

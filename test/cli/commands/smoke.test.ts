@@ -165,9 +165,9 @@ test("a service that does not respond, or is not there, exits with 3, without th
 });
 
 test.each([
-  [["https://orders.example.com"], /Give the base URL of the service, such as/],
-  [["ftp://orders.example.com/v1"], /Give the base URL/],
-  [["https://orders.example.com/v1"], /--key or in STORE_ORDERS_KEY/],
+  [["https://orders.example.com"], /Use a URL with its scheme that ends with \/v1, .* such as https:/],
+  [["ftp://orders.example.com/v1"], /Use a URL with its scheme/],
+  [["https://orders.example.com/v1/"], /--key or in STORE_ORDERS_KEY/],
   [["https://orders.example.com/v1", "--key", "a\nb"], /--key or in STORE_ORDERS_KEY/],
 ])("%j is a usage error", async (args, message) => {
   const { status, stderr } = await cli.run(["smoke", ...args]);

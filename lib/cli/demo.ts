@@ -14,11 +14,7 @@ export const DEMO_ACCOUNT = "demo";
  * Fills an empty store with an account on the plan `free`, a key, and orders in every state. Returns the key, or
  * `undefined` if the store was not empty and nothing was changed.
  */
-export async function seedDemo(
-  store: Store,
-  environment: Environment,
-  clock: Clock,
-): Promise<string | undefined> {
+export async function seedDemo(store: Store, environment: Environment, clock: Clock) {
   if (!(await isEmpty(store))) return undefined;
   await assertKeyEnvironment(store, environment);
   const accounts = createAccounts({ store: store.accounts, environment, clock });

@@ -47,11 +47,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "is not a known host",
 };
 
-export async function listenOn<S>(
-  { host, port }: ListenAddress,
-  flags: string,
-  start: () => Promise<S>,
-): Promise<S> {
+export async function listenOn<S>({ host, port }: ListenAddress, flags: string, start: () => Promise<S>) {
   try {
     return await start();
   } catch (error) {

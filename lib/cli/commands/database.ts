@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
-import { abortable } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
@@ -114,8 +113,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         const { kind, location } = chooseStore(context.flags, context.env);
         if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
         requireDatabase(location);
-        const backup = backUpSqlite({ path: location, to: file, signal: stop });
-        const result = await abortable(backup, stop).catch((error: unknown) => {
+        const options = { path: location, to: file, signal: stop };
+        const result = await backUpSqlite(options).catch((error: unknown) => {
           const isOfSystem = error instanceof Error && "syscall" in error;
           throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
         });
@@ -175,7 +174,7 @@ function createRehearsalFolder(file: string): string {
 }
 
 const IN_TWO_FILES =
-  "The file with -wal at the end of its name has changes that this one lacks. Write both into one file with 'database backup'.";
+  "The -wal file beside it has changes that it lacks. Write both into one file with 'database backup'.";
 const FILE_EXISTS = "The file already exists, and was not changed. Delete it, or name another file.";
 const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";
 const BACKUP_HINTS = {

@@ -158,12 +158,11 @@ async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "acco
   const [key, another] = await findKeys(text, accounts.importedKeys);
   if (key === undefined || another !== undefined) {
     const found = key === undefined ? "no key, or only a part of one" : "several keys";
-    throw invalidInput("standard input", `${ONE_WHOLE_KEY}: the input has ${found}.`);
+    throw invalidInput("standard input", `Pass exactly one whole API key: the input has ${found}.`);
   }
   return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
 }
 
-const ONE_WHOLE_KEY = "Pass exactly one whole API key, such as so_test_demo_… or one that was imported";
 const TOO_LONG = "The input is longer than 65,536 characters. Pass only the line that has the key.";
 
 function readInstant(text: string): Instant {

@@ -98,11 +98,7 @@ export const HIGH = 0.8;
  * The usage of both windows as bars, with the same in words. Without limits, which a plan that is not in the table has,
  * there are only the counts.
  */
-export function usageBars(
-  account: Account,
-  now: Instant,
-  plans?: PlanTable,
-): { readonly minute: Html; readonly day: Html } {
+export function usageBars(account: Account, now: Instant, plans?: PlanTable) {
   const { minute, day } = usedQuotasAt(account, now, plans);
   if (limitsOf(account, plans) !== undefined)
     return { minute: usageBar(minute, now), day: usageBar(day, now) };
@@ -189,10 +185,8 @@ export function planFields(
 function optionOf(name: string, plans: PlanTable) {
   const limits = limitsOf({ plan: name }, plans);
   if (limits === undefined) return [name, `${name}: limits of its own`, true] as const;
-  return [
-    name,
-    `${name}: ${formatCount(limits.perMinute)} a minute, ${formatCount(limits.perDay)} a day`,
-  ] as const;
+  const { perMinute, perDay } = limits;
+  return [name, `${name}: ${formatCount(perMinute)} a minute, ${formatCount(perDay)} a day`] as const;
 }
 
 /** Reads the fields of a plan, which the operation validates. Limits belong to a plan that has custom ones. */
@@ -249,9 +243,7 @@ export function describeRotation(key: ApiKey, now: Instant): Html {
   return html`rotated${valid} → <a href="#key-${successorId}"><code>${successorId}</code></a>`;
 }
 
-const KEY_COLUMNS = [
-  ...[["Key", "name"], ["State"], ["Created"], ["Last used"], ["Ends"], ["Actions"]],
-] as const;
+const KEY_COLUMNS = [["Key", "name"], ["State"], ["Created"], ["Last used"], ["Ends"], ["Actions"]] as const;
 
 function keyActions(view: View, account: Account, { id, successorId }: ApiKey, state: KeyStatus): Html {
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
@@ -262,13 +254,8 @@ function keyActions(view: View, account: Account, { id, successorId }: ApiKey, s
       ${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap })}`,
   });
   const revoke = formDialog(view, action("revoke"), {
-    ...{
-      id: `revoke-${id}`,
-      opener: "Revoke…",
-      title: "Revoke the key?",
-      confirm: "Revoke key",
-      isDanger: true,
-    },
+    ...{ id: `revoke-${id}`, opener: "Revoke…", title: "Revoke the key?" },
+    ...{ confirm: "Revoke key", isDanger: true },
     fields: html`<p>The key <code>${id}</code> stops working at its next request. This cannot be undone.</p>`,
   });
   return html`${state === "banned" ? changeForm(view, action("unban"), html`<button>Lift ban</button>`) : ""}

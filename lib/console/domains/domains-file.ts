@@ -183,15 +183,11 @@ function offsetOf(document: yaml.Document, path: string): number | undefined {
  * anchors), so that a change of one place is a change of several.
  */
 function editText(text: string, document: yaml.Document, change: DomainChange): string | undefined {
-  let hasAliases = false;
-  yaml.visit(document, {
-    Alias() {
-      hasAliases = true;
-    },
-  });
-  if (hasAliases) return undefined;
+  const aliases: yaml.Alias[] = [];
+  yaml.visit(document, { Alias: (_key, alias) => void aliases.push(alias) });
+  if (aliases.length > 0) return undefined;
   const mapping = document.getIn(["domains"], true) as yaml.YAMLMap;
-  if (change.kind === "add") addHost(document, mapping, change.host, change.role);
+  if (change.kind === "add") addHost(document, mapping, change);
   else removeHost(mapping, change.host);
   const changed = isJson(text)
     ? `${JSON.stringify(document.toJS(), null, 2)}\n`
@@ -199,12 +195,9 @@ function editText(text: string, document: yaml.Document, change: DomainChange): 
   return text.includes("\r\n") ? changed.replaceAll("\n", "\r\n") : changed;
 }
 
-function addHost(
-  document: yaml.Document,
-  mapping: yaml.YAMLMap,
-  host: string,
-  role: "alias" | "redirect",
-): void {
+type Addition = Extract<DomainChange, { kind: "add" }>;
+
+function addHost(document: yaml.Document, mapping: yaml.YAMLMap, { host, role }: Addition): void {
   const primary = mapping.get("primary");
   if (primary === undefined) {
     // An empty mapping is written as {}, which is no place for a list of hosts.

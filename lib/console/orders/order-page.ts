@@ -78,10 +78,7 @@ export async function sendOrderPage(
 }
 
 /** Finds an order, or what is wrong with one that cannot be read. */
-export function findOrder(
-  store: OrderStore,
-  id: bigint,
-): Promise<OrderWithHistory | DamagedOrderError | undefined> {
+export function findOrder(store: OrderStore, id: bigint) {
   return store.find(id).catch((error: unknown) => {
     if (error instanceof DamagedOrderError) return error;
     throw error;

@@ -21,19 +21,26 @@ export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 export interface FoundCertificate {
   readonly arn: string;
   readonly status: CertificateStatus;
+  /** True if this stack has not requested it, but API Gateway serves the host with it already. @default false */
+  readonly isForeign?: boolean;
 }
 
 /**
- * Returns the certificates of this stack, identified by its tags, by host: the most recent one in each state. With DNS
- * managed elsewhere they decide whether a domain name can be created now, or has to wait until someone has set the
- * validation record. The provider repeats a query that finds nothing for a minute, so all of them run in parallel.
+ * Returns the certificates of this stack, identified by its tags, by host: the most recent one in each state. If none has
+ * been issued, also the one with which API Gateway serves the host already. With DNS managed elsewhere they decide whether
+ * a domain name can be created now, or has to wait until someone has set the validation record. The provider repeats a
+ * query that finds nothing for a minute, so all of them run in parallel.
  */
 export async function findCertificates(
   hosts: readonly string[],
   tags: Readonly<Record<string, string>>,
   options: pulumi.InvokeOptions,
 ): Promise<ReadonlyMap<string, readonly FoundCertificate[]>> {
-  const found = hosts.map(async (host) => [host, await certificatesOf(host, tags, options)] as const);
+  const found = hosts.map(async (host) => {
+    const own = await certificatesOf(host, tags, options);
+    const present = own.some(wasIssued) ? [] : await presentCertificate(host, options);
+    return [host, [...own, ...present]] as const;
+  });
   return new Map(await Promise.all(found));
 }
 
@@ -56,7 +63,7 @@ async function certificatesOf(
       if (arn === undefined && !isMocked()) throw new Error("the provider is not configured yet.");
       return [{ arn, status: status as CertificateStatus }];
     } catch (error) {
-      const reason = error instanceof Error ? errorMessage(error) : String(error);
+      const reason = errorMessage(error);
       // The provider distinguishes these cases only by its messages. Any other error must not treat a live domain as new.
       if (/most_recent filtering on different/i.test(reason)) return undefined;
       if (/no ACM Certificate matching|no matching ACM Certificate|empty result/i.test(reason)) return [];
@@ -65,4 +72,18 @@ async function certificatesOf(
   }
   const inEachState = () => Promise.all(CERTIFICATE_STATUSES.map((status) => query([status])));
   return (await query(CERTIFICATE_STATUSES)) ?? (await inEachState()).flatMap((found) => found ?? []);
+}
+
+/** The certificate with which API Gateway serves the host in this account and region. Empty if it does not. */
+async function presentCertificate(
+  domainName: string,
+  options: pulumi.InvokeOptions,
+): Promise<readonly FoundCertificate[]> {
+  try {
+    const { regionalCertificateArn: arn } = await aws.apigateway.getDomainName({ domainName }, options);
+    return arn ? [{ arn, status: "ISSUED", isForeign: true }] : [];
+  } catch (error) {
+    if (/couldn't find|not ?found|empty result/i.test(errorMessage(error))) return [];
+    throw new pulumi.RunError(`Cannot look up the domain name ${domainName}: ${errorMessage(error)}`);
+  }
 }

@@ -76,13 +76,16 @@ export class CustomDomain extends pulumi.ComponentResource {
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);
     this.certificate = certificate;
-    this.certificateArn = certificate?.arn ?? pulumi.output(certificateArn ?? "");
+    // Kept until the one that is requested has been issued: without a certificate, the domain name would be deleted.
+    const present =
+      dns.provider === "manual" ? dns.certificates.find(({ isForeign }) => isForeign) : undefined;
+    this.certificateArn = pulumi.output(present?.arn ?? certificate?.arn ?? certificateArn ?? "");
     this.validationRecord = validationRecord;
     if (certificate && validationRecord && dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
       this.status = this.#statusBeforeDomain(dns, certificate, validationRecord);
     } else {
-      const valid =
-        certificate && validationRecord ? this.#validate(certificate, validationRecord) : this.certificateArn;
+      const isRequested = certificate && validationRecord && present === undefined;
+      const valid = isRequested ? this.#validate(certificate, validationRecord) : this.certificateArn;
       this.domainName = this.#createDomainName(valid);
       this.status = this.#publish(this.domainName);
     }

@@ -96,7 +96,7 @@ export async function query<T>(
       "the provider is not configured yet. Create what it is configured with in an update before.",
     );
   } catch (error) {
-    const reason = error instanceof Error ? errorMessage(error) : String(error);
+    const reason = errorMessage(error);
     const advice = reason.includes("explicit provider")
       ? `Pass a provider of the package '${packageName}' to the component, in 'providers'.`
       : credentials;

@@ -24,7 +24,11 @@ describe("an existing certificate of a host", () => {
   const requested = success(update(production, { cloud: live }));
   const own = requested.then(({ state }) => success(update(withOwn, { state, signal, cloud: live })));
   const again = own.then(({ state }) => success(update(production, { state, signal, cloud: live })));
-  const elsewhere = success(update({ ...manual, ...certificates }, { dns: forbidding }));
+  const atElsewhere = cloud();
+  const elsewhere = success(update({ ...manual, ...certificates }, { dns: forbidding, cloud: atElsewhere }));
+  const returned = elsewhere.then(({ state }) =>
+    success(update(manual, { state, signal, cloud: atElsewhere })),
+  );
 
   test("takes the place of the one that was requested, which is deleted with its record", async () => {
     const outcome = await own;
@@ -72,5 +76,25 @@ describe("an existing certificate of a host", () => {
       record: { value: expect.stringContaining("execute-api") },
     });
     expect(status).not.toHaveProperty("validationRecord");
+  });
+
+  test("with DNS elsewhere, is given back: the domain name keeps it until the new one has been issued", async () => {
+    const outcome = await returned;
+    expect(certificatesOf(outcome)).toEqual([HOST]);
+    for (const type of [DOMAIN, "aws:apigateway/basePathMapping:BasePathMapping"])
+      expect(ofType(outcome, type).map(({ urn }) => outcome.operations.get(urn))).toEqual(["same"]);
+    expect(find(outcome, `${NAME}-domain`).inputs["regionalCertificateArn"]).toBe(ARN);
+    const [status] = Object.values(outcome.stackOutputs["domains"] as object);
+    expect(status).toHaveProperty("validationRecord.value", "_4567.acm-validations.aws");
+    const issued = cloud({ certificates: [{ host: HOST, status: "ISSUED" }] });
+    const next = await success(update(manual, { state: outcome.state, cloud: issued }));
+    expect(operationOn(next, DOMAIN, `${NAME}-domain`)).toBe("update");
+  });
+
+  test("is not mistaken for none if API Gateway cannot be queried", async () => {
+    const unavailable = ["aws:apigateway/getDomainName:getDomainName"];
+    const { code, errors } = await update(manual, { cloud: cloud({ unavailable }), preview: true });
+    expect(code).not.toBe(0);
+    expect(errors).toBe(`Cannot look up the domain name ${HOST}: connection refused`);
   });
 });

@@ -76,8 +76,15 @@ export function cloud({
     }),
     "aws:acm/getCertificate:getCertificate": ({ domain, statuses }) =>
       findCertificate(certificates, domain, statuses),
+    "aws:apigateway/getDomainName:getDomainName": ({ domainName = null }) => {
+      const found = domainNames.get(domainName);
+      if (found === undefined)
+        throw new Error(`reading API Gateway Domain Name (${String(domainName)}): couldn't find resource`);
+      return found;
+    },
     ...route53.functions,
   };
+  const domainNames = new Map<Value, Registration["inputs"]>();
   const records = dnsRecords(initialRecords);
   return {
     create(registration) {
@@ -87,6 +94,8 @@ export function cloud({
       const id = type === RECORD_SET ? route53.create(registration) : `${name}-id`;
       if (type === DNS_RECORD) records.create(id, registration);
       if (type === "aws:lambda/function:Function") checkEnvironment(registration);
+      if (type === DOMAIN_NAME)
+        domainNames.set(registration.inputs["domainName"] ?? null, registration.inputs);
       return { id, outputs: outputsOf(registration) };
     },
     import(registration) {
@@ -138,6 +147,7 @@ function checkEnvironment({ inputs }: Registration): void {
 
 const DNS_RECORD = "cloudflare:index/dnsRecord:DnsRecord";
 const RECORD_SET = "aws:route53/record:Record";
+const DOMAIN_NAME = "aws:apigateway/domainName:DomainName";
 const REGION = "eu-central-1";
 const ACCOUNT = "123456789012";
 const arn = (service: string, rest: string, region = REGION) =>

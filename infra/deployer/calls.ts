@@ -6,7 +6,7 @@ interface ServiceCalls {
   readonly types: readonly string[];
   /** The service and the names of its actions, such as `dynamodb: CreateTable DeleteTable`. */
   readonly actions: string;
-  /** Resource names after `arn:aws:`, with the placeholders of policy-documents.ts, such as REGION. */
+  /** Resource names after the partition of their ARN, with the placeholders of policy-documents.ts, such as REGION. */
   readonly resources: readonly string[];
   /** True if the settings of a stack need these calls. @default always */
   readonly neededBy?: (settings: Settings) => boolean;

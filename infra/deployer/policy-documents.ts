@@ -57,8 +57,14 @@ const UNLIMITED: ReadonlySet<string> = new Set([
 ]);
 
 /** The ARN of the permissions boundary: that of the stack's setting, otherwise one named after the stack. */
-export function boundaryArn({ permissionsBoundary }: Settings, { account, prefix }: DeployTarget): string {
-  return permissionsBoundary ?? `arn:aws:iam::${account}:policy/${prefix}-boundary`;
+export function boundaryArn({ permissionsBoundary }: Settings, target: DeployTarget): string {
+  return permissionsBoundary ?? `${arnPrefix(target)}iam::${target.account}:policy/${target.prefix}-boundary`;
+}
+
+/** How the ARNs of a region begin: China, the US government and the European Sovereign Cloud have partitions of their own. */
+function arnPrefix({ region }: Pick<DeployTarget, "region">): string {
+  const [, partition = ""] = /^(cn|us-gov|eusc)-/.exec(region) ?? [];
+  return partition === "" ? "arn:aws:" : `arn:aws-${partition}:`;
 }
 
 /** The policies for a stack: exactly the calls for the resources that its settings need. */
@@ -85,7 +91,8 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
  */
 function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record<string, Condition>> {
   const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
-  const eventsFunction = `arn:aws:lambda:${target.region}:${target.account}:function:${target.prefix}-events-function-*`;
+  const within = (service: string) => `${arnPrefix(target)}${service}:${target.region}:${target.account}:`;
+  const eventsFunction = `${within("lambda")}function:${target.prefix}-events-function-*`;
   return {
     "iam:CreateRole": { StringEquals: inside },
     "iam:PutRolePermissionsBoundary": { StringEquals: inside },
@@ -95,7 +102,7 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
     // Without it, an alarm could stop or delete the virtual machines of the account.
     "cloudwatch:PutMetricAlarm": {
       "ForAllValues:StringLike": {
-        "cloudwatch:AlarmActions": `arn:aws:sns:${target.region}:${target.account}:${target.prefix}-alarms-*`,
+        "cloudwatch:AlarmActions": `${within("sns")}${target.prefix}-alarms-*`,
       },
     },
     // Without it, everyone could be allowed to invoke a function.
@@ -159,7 +166,7 @@ function boundaryOf({ events }: Settings): readonly Grant[] {
       resources: [
         events.bus === "default"
           ? "events:REGION:ACCOUNT:event-bus/default"
-          : events.bus.replace("arn:aws:", ""),
+          : events.bus.replace(/^arn:[^:]+:/, ""),
       ],
     },
     { actions: ["sqs:SendMessage"], resources: DEAD_LETTERS },
@@ -183,7 +190,7 @@ function toDocument(
     ...{ ORDERS_TABLE: tables.orders, ACCOUNTS_TABLE: tables.accounts },
   };
   const arn = (name: string) =>
-    `arn:aws:${name.replace(/REGION|ORDERS_TABLE|ACCOUNTS_TABLE|ACCOUNT|PREFIX/g, (key) => values[key] ?? "")}`;
+    `${arnPrefix({ region })}${name.replace(/REGION|ORDERS_TABLE|ACCOUNTS_TABLE|ACCOUNT|PREFIX/g, (key) => values[key] ?? "")}`;
   const granted = grants.flatMap(({ actions, resources }) =>
     actions.map((action) => ({ action, resources })),
   );

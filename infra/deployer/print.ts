@@ -33,7 +33,15 @@ else if (!boundary.includes(`:${account}:`))
   stop(
     `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.`,
   );
-process.stdout.write(`${JSON.stringify(deployerPolicies(settings, target), null, 2)}\n`);
+const policies = deployerPolicies(settings, target);
+for (const [policy, document] of Object.entries(policies)) {
+  const { length } = JSON.stringify(document);
+  if (length > 6_144)
+    process.stderr.write(
+      `The policy '${policy}' has ${length} characters, and AWS accepts at most 6144. Move some of its statements into a further policy for the same role.\n`,
+    );
+}
+process.stdout.write(`${JSON.stringify(policies, null, 2)}\n`);
 
 function stop(message: string): never {
   process.stderr.write(`${message}\n`);

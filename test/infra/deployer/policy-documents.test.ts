@@ -176,6 +176,14 @@ describe("the policies", () => {
     expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual(Array(3).fill(BOUNDARY));
   });
 
+  test("name resources of the partition that the region is in", () => {
+    const bus = "arn:aws-us-gov:events:us-gov-west-1:123456789012:event-bus/shop";
+    const settings = { ...allSettings, events: { bus }, permissionsBoundary: undefined };
+    const printed = JSON.stringify(deployerPolicies(settings, { ...target, region: "us-gov-west-1" }));
+    expect(new Set(printed.match(/arn:[^:]+:/g))).toEqual(new Set(["arn:aws-us-gov:"]));
+    expect(printed).toContain(`"${bus}"`);
+  });
+
   test("fit the size limit of a managed policy", () => {
     for (const document of [preview, deploy, functions, boundary])
       expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
@@ -229,5 +237,17 @@ test("the command prints the policies for a stack file", () => {
   expect(printFor(inAnotherAccount)).toMatchObject({
     ...{ status: 2, stdout: "" },
     stderr: expect.stringContaining(`${elsewhere} is not in the account 123456789012`),
+  });
+  const from = Array.from({ length: 99 }, (_, index) => `shop-brand-number-${index}.com`);
+  const mapping = {
+    primary: "orders.example.com",
+    redirects: from.map((each) => ({ from: each, to: "orders.example.com" })),
+  };
+  const many = { "store-orders:plan": "pro", "store-orders:dns": "route53", "store-orders:domains": mapping };
+  expect(printFor({ ...renamed, ...ownBoundary, ...many })).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(
+      /^The policy 'deploy' has \d+ characters, and AWS accepts at most 6144\. .*\n$/,
+    ),
   });
 });

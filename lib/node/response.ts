@@ -43,6 +43,8 @@ export async function sendResponse(
     writeHead(res, status, headers, body.length);
     await writeSlices(body, res, writeTimeoutMs);
   } else {
+    // Then the next line throws: somebody else has responded, such as a time limit of the framework.
+    if (res.headersSent && body !== null) void discardBody(body);
     writeHead(res, status, headers);
     if (body === null) res.end();
     else if (res.req.method === "HEAD") {

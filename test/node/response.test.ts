@@ -102,6 +102,14 @@ function endlessBody(part: Uint8Array) {
   return { body, isCancelled: () => isCancelled };
 }
 
+test("a stream is cancelled if somebody else has responded before it", async () => {
+  const { body, isCancelled } = endlessBody(new Uint8Array(1));
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
+  res.end();
+  await expect(sendResponse({ status: 200, headers: {}, body }, res, 60_000)).rejects.toThrow("headers");
+  expect(isCancelled()).toBe(true);
+});
+
 test("a final response without an end is not kept in memory, and ends with its connection", async () => {
   const long = endlessBody(new Uint8Array(2 ** 20));
   const socket = new PassThrough();

@@ -384,7 +384,7 @@ const MISTAKES: readonly Mistake[] = [
   wrongOrders("an invalid query that is corrected", /^a query that/, (orders) => ({
     page: ({ limit: _limit }) => orders.page({ limit: 1 }),
   })),
-  wrongOrders("counts that are not kept up", /^(orders are counted|orders that instances)/, () => ({
+  wrongOrders("counts that are not kept up", /^(orders are counted|when instances cancel)/, () => ({
     countByStatus: async () => sumByStatus([]),
   })),
   wrongAccounts("an environment that the last caller decides", /^the environment that/, () => ({
@@ -402,7 +402,7 @@ const MISTAKES: readonly Mistake[] = [
   wrongAccounts("an identifier of which only a part is used", /^an identifier that/, (accounts) => ({
     find: (id) => accounts.find(id.split("/")[0] ?? ""),
   })),
-  wrongAccounts("an account that is created twice", /^(creating an|of instances that)/, (accounts) => ({
+  wrongAccounts("an account that is created twice", /^(a created account|of instances that)/, (accounts) => ({
     async create(account) {
       await accounts.create(account);
       return { ok: true, account };
@@ -631,7 +631,7 @@ const MISTAKES: readonly Mistake[] = [
     /^(recorded rejections add|rejections that instances)/,
     () => ({ recordRejections: async () => {} }),
   ),
-  wrongAccounts("rejections of an unknown key that count for another", /^recording/, (accounts) => ({
+  wrongAccounts("rejections of an unknown key that count for another", /^a key that was/, (accounts) => ({
     async recordRejections(key, ...rest) {
       const { keys = [] } = (await accounts.find(key.accountId)) ?? {};
       await accounts.recordRejections({ ...key, hash: keys[0]?.hash ?? "" }, ...rest);
@@ -675,11 +675,9 @@ const MISTAKES: readonly Mistake[] = [
   wrongAccounts("a ban policy that is ignored", /^the given policy/, (accounts) => ({
     admit: (key, at) => accounts.admit(key, at),
   })),
-  wrongAccounts(
-    "plans that are ignored",
-    /^(requests are admitted|a plan can|an account whose|a table can)/,
-    (accounts) => ({ admit: (key, at) => accounts.admit(key, at) }),
-  ),
+  wrongAccounts("plans that are ignored", /^(requests are admitted|a table can)/, (accounts) => ({
+    admit: (key, at) => accounts.admit(key, at),
+  })),
   wrongAccounts("a table with one plan that admits nobody", [/^a table can/, /1 plans/], (accounts) => ({
     admit: (key, at, policy = DEFAULT_BAN_POLICY) =>
       accounts.admit(
@@ -724,7 +722,7 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.admit(key, at, policy);
     },
   })),
-  wrongAccounts("an admission whose events find no order", /^a request whose/, (accounts, { orders }) => ({
+  wrongAccounts("an admission whose events find no order", /^an event with/, (accounts, { orders }) => ({
     performsOn: orders,
     async admit(...args) {
       const result: ApplyResult = { ok: false, code: "order_not_found" };
@@ -915,7 +913,7 @@ const MISTAKES: readonly Mistake[] = [
   })),
   wrongOrders(
     "a history to which each event is added, whether it changed the order or not",
-    /^(what changes nothing|of events that)/,
+    /^(what changes nothing|when instances cancel)/,
     (orders) => {
       const more: OrderChange[] = [];
       return {
@@ -942,7 +940,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   wrongStore(
     "an instance that knows only at its first change whether the outbox is on",
-    /^(an instance that was opened|a call that)/,
+    /^a call that/,
     ({ orders, outbox = expect.fail() }) => {
       let known: Promise<boolean> | undefined;
       const unmarked = async <T>(call: () => Promise<T>): Promise<T> => {

@@ -14,12 +14,15 @@ import {
 } from "./fixture.ts";
 
 export const admissionCases = defineCases({ of: "accounts" }, (test) => {
-  test("a key that was never issued is unknown, whether its account exists or not", async (accounts) => {
+  test("a key that was never issued is unknown, and its rejections count for no other, whether its account exists or not", async (accounts) => {
     const fixture = await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
     assert.deepEqual(outcomeName(await fixture.admit(AT, SECOND)), "unknown_key");
-    const ofNobody = await accounts.admit({ accountId: "nobody", hash: FIRST.hash }, AT);
-    assert.equal(outcomeName(ofNobody), "unknown_key");
-    assert.equal((await accounts.find("acme"))?.usage.day.count, 0);
+    const ofNobody = { accountId: "nobody", hash: FIRST.hash };
+    assert.equal(outcomeName(await accounts.admit(ofNobody, AT)), "unknown_key");
+    for (const key of [{ accountId: "acme", hash: SECOND.hash }, ofNobody])
+      await accounts.recordRejections(key, 30, AT);
+    const { usage, rejections } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([usage.day.count, rejections], [0, {}]);
   });
 
   test("an admitted request counts in both windows and returns the remaining quota", async (accounts) => {

@@ -51,13 +51,6 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
     assert.equal(outcomeName(await admit(AT + MINUTE_MS, SECOND)), "api_key_banned");
   });
 
-  test("recording rejections of an unknown key or account changes nothing", async (accounts) => {
-    await createAccountFixture(accounts, { plan: "free" }, [FIRST]);
-    await accounts.recordRejections({ accountId: "acme", hash: SECOND.hash }, 30, AT);
-    await accounts.recordRejections({ accountId: "nobody", hash: FIRST.hash }, 30, AT);
-    assert.deepEqual((await accounts.find("acme"))?.rejections, {});
-  });
-
   test("rejections of different minutes do not add up, and requests during a ban do not extend it", async (accounts) => {
     const { admit, burst } = await createAccountFixture(accounts, limitedTo(1, 1_000));
     for (const at of [AT, AT + MINUTE_MS]) {

@@ -73,23 +73,4 @@ export const historyCases = defineCases({ of: "store" }, (test) => {
     assert.equal(new Set(tokens).size, 7, "no two changes have the same token");
     assert.deepEqual(await tokensOf(orders, [1n, 2n, 3n]), tokens, "they stay the same");
   });
-
-  test("of events that instances apply at the same time, the history has the one that succeeded", async (store, options) => {
-    const another = await options.openAnother();
-    const ids = idsUpTo(30);
-    await store.orders.place(ids.map(pending), AT);
-    await Promise.all(
-      ids.flatMap((id) => [
-        store.orders.apply(id, "cancel", AT, { by: "one" }),
-        another.orders.apply(id, "ship", AT, { by: "other" }),
-        another.orders.apply(id, "cancel", AT, { by: "other" }),
-      ]),
-    );
-    for (const id of ids) {
-      const { status } = (await another.orders.find(id)) ?? assert.fail();
-      const [first, change, ...more] = (await historyOf(another.orders, id)) ?? [];
-      assert.deepEqual([first, more], [place, []], `order ${id}`);
-      assert.equal(change?.event, status === "shipped" ? "ship" : "cancel", `order ${id}`);
-    }
-  });
 });

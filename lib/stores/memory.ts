@@ -35,21 +35,14 @@ export function createMemoryStore(): Store {
 const PAGE_SIZE = 500;
 
 function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox } {
-  const orders = new Map<bigint, StoredOrder>();
-  const histories = new Map<bigint, readonly OrderChange[]>();
-  const { mark, ...outbox } = memoryOutbox((id) => find(id));
+  const orders = new Map<bigint, OrderWithHistory>();
+  const find = (id: bigint) => structuredClone(orders.get(id));
+  const { mark, ...outbox } = memoryOutbox(find);
 
-  function find(id: bigint) {
-    const order = orders.get(id);
-    return order && structuredClone({ ...order, history: histories.get(id) ?? [] });
-  }
-
-  function save(order: StoredOrder, change: OrderChange): void {
-    const { id } = order.record;
-    const history = histories.get(id) ?? [];
-    orders.set(id, structuredClone(order));
-    histories.set(id, [...history, change]);
-    mark(id, history.length, change.at);
+  function save({ record, status }: StoredOrder, change: OrderChange): void {
+    const { history = [] } = orders.get(record.id) ?? {};
+    orders.set(record.id, structuredClone({ record, status, history: [...history, change] }));
+    mark(record.id, history.length, change.at);
   }
 
   const store: OrderStore = {
@@ -65,7 +58,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
     find: async (id) => find(id),
 
     async apply(id, event, at, origin) {
-      const order = structuredClone(orders.get(id));
+      const order = find(id);
       if (order === undefined) return { ok: false, code: "order_not_found" };
       const { result, changed } = decideEvent(order, event, at);
       if (changed !== undefined) save(changed, newChange(event, at, origin));
@@ -88,6 +81,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
       const isBeyond = (id: bigint) => after === undefined || (order === "desc" ? id < after : id > after);
       const found = [...orders.values()]
         .filter((each) => isBeyond(each.record.id) && (status === undefined || each.status === status))
+        .map(({ history: _history, ...each }) => each)
         .sort((a, b) => ascending(a.record.id, b.record.id));
       const page = structuredClone((order === "desc" ? found.reverse() : found).slice(0, limit));
       const last = page.at(-1);

@@ -154,10 +154,8 @@ function networkOf(address: string): { readonly site: string; readonly subnet?: 
   if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, "")) ?? NO_ADDRESS };
   const [subnet, ...rest] = groups.slice(3);
   if (/^0,0,0,0,0,ffff,/.test(`${groups}`)) {
-    const bytes = rest
-      .slice(-2)
-      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]);
-    return { site: bytes.join(".") };
+    const halves = rest.slice(-2).map((group) => Number.parseInt(group, 16));
+    return { site: halves.flatMap((half) => [half >> 8, half & 255]).join(".") };
   }
   return { site: `${groups.slice(0, 3).join(":")}::/48`, subnet };
 }

@@ -104,7 +104,9 @@ function validateName(name: string): HostnameError | undefined {
       "A name with a single label is not public. Write the full name, such as orders.example.com.";
     return invalid("single_label", message);
   }
-  if (!isPublicSuffix(name)) return undefined;
+  // Also of its private section: nobody can own `github.io` or `uk.com` any more than `co.uk`.
+  const suffix = getPublicSuffix(name, { allowPrivateDomains: true, extractHostname: false });
+  if (suffix !== name) return undefined;
   const message = `${name} is a public suffix, under which others register names. Use a name of your own, such as orders.example.com.`;
   return invalid("public_suffix", message);
 }
@@ -181,14 +183,6 @@ const LOOK_ALIKE_SCRIPTS = [
   ["Greek", /\p{Script=Greek}/u],
   ["Cyrillic", /\p{Script=Cyrillic}/u],
 ] as const;
-
-/**
- * Both sections of the public suffix list count: nobody can own a suffix of the private section (`github.io`,
- * `uk.com`) any more than `co.uk`.
- */
-function isPublicSuffix(name: string): boolean {
-  return getPublicSuffix(name, { allowPrivateDomains: true, extractHostname: false }) === name;
-}
 
 /**
  * Says that a hostname ends with no known top-level domain, which is probably a typing error. This is no reason to reject

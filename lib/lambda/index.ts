@@ -107,12 +107,8 @@ async function textOrBase64(body: WebBody | null): Promise<Pick<ProxyResult, "bo
   const chunks: Uint8Array[] = [];
   for await (const chunk of body instanceof Uint8Array ? [body] : body) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
-  try {
-    return {
-      body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes),
-      isBase64Encoded: false,
-    };
-  } catch {
-    return { body: bytes.toString("base64"), isBase64Encoded: true };
-  }
+  const text = bytes.toString();
+  // What is not UTF-8 is replaced.
+  const isText = Buffer.from(text).equals(bytes);
+  return { body: isText ? text : bytes.toString("base64"), isBase64Encoded: !isText };
 }

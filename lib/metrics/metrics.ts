@@ -196,14 +196,8 @@ function processRegistry(): Registry {
 
 /** Nothing was decided about documents, redirects, and requests that the store could not check. */
 function outcomeOf({ plan, errorCode }: RequestEvent): "admitted" | "rejected" | "banned" | undefined {
-  switch (errorCode) {
-    case "api_key_banned":
-      return "banned";
-    case "rate_limit_exceeded":
-    case "missing_api_key":
-    case "invalid_api_key":
-      return "rejected";
-    default:
-      return plan === undefined ? undefined : "admitted";
-  }
+  if (errorCode === "api_key_banned") return "banned";
+  if (errorCode === "rate_limit_exceeded") return "rejected";
+  if (errorCode === "missing_api_key" || errorCode === "invalid_api_key") return "rejected";
+  return plan === undefined ? undefined : "admitted";
 }

@@ -195,13 +195,10 @@ export function deliverChanges({
     const change = changeOf(order, delivered);
     const time = new AbortController();
     signals.add(time);
-    const late = wait(timeoutMs, time.signal).then(() =>
-      raise(
-        new Error(
-          isCutOff ? "It was cut off, because the process stops." : `It took more than ${timeoutMs} ms.`,
-        ),
-      ),
-    );
+    const late = wait(timeoutMs, time.signal).then(() => {
+      const limit = `It took more than ${timeoutMs} ms.`;
+      throw new Error(isCutOff ? "It was cut off, because the process stops." : limit);
+    });
     try {
       await Promise.race([(async () => deliver(change, time.signal))(), late]);
     } catch (error) {

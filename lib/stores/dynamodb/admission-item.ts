@@ -16,8 +16,8 @@ import type { KeyState } from "../../accounts/admission.ts";
 import { keyIdOf, shortHash } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
-import { MINUTE_MS, NO_USAGE, type Usage } from "../../plans/windows.ts";
-import { type Attributes, type Item, numberOf, numberValue, numberValues, stringOf } from "./table.ts";
+import { MINUTE_MS, type Usage } from "../../plans/windows.ts";
+import { type Attributes, type Item, numberOf, numberValues, stringOf } from "./table.ts";
 
 export interface NamedKey extends KeyEntry {
   /** The short hash of the key, its name in the item. */
@@ -33,10 +33,7 @@ export function planAttributes({ plan, customLimits }: PlanAssignment<string>): 
 }
 
 export const INITIAL_COUNTERS: Attributes = {
-  minute: numberValue(NO_USAGE.minute.start),
-  minuteCount: numberValue(NO_USAGE.minute.count),
-  day: numberValue(NO_USAGE.day.start),
-  dayCount: numberValue(NO_USAGE.day.count),
+  ...numberValues({ minute: 0, minuteCount: 0, day: 0, dayCount: 0 }),
   tokens: { L: [] },
 };
 

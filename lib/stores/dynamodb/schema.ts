@@ -123,9 +123,7 @@ function keySchema(partitionKey: KeyAttribute, sortKey?: KeyAttribute) {
  */
 export const LAYOUT_VERSION = 1;
 
-/**
- * The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys.
- */
+/** The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys. */
 export const SETTINGS_KEY = { id: { S: "/settings" } } as const;
 
 /**

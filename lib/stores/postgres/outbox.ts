@@ -16,12 +16,6 @@ export function createOutbox(database: Database): Outbox {
   const { schema, read, change } = database;
   const joined = `${schema}.outbox x JOIN ${schema}.orders o ON o.id = x.id`;
 
-  async function isOn(): Promise<boolean> {
-    const text = `SELECT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'outbox_changed' AND tgrelid = $1::regclass)`;
-    const [row] = await read({ text, values: [`${schema}.orders`] });
-    return isTrue(row?.[0]);
-  }
-
   /** Returns the orders that it has found. Each has the number of its changes, which a change raises, or waits for this. */
   async function acknowledge(
     deliveries: readonly AcknowledgedOrder[],
@@ -55,7 +49,11 @@ export function createOutbox(database: Database): Outbox {
   }
 
   return {
-    isOn,
+    async isOn() {
+      const text = `SELECT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'outbox_changed' AND tgrelid = $1::regclass)`;
+      const [row] = await read({ text, values: [`${schema}.orders`] });
+      return isTrue(row?.[0]);
+    },
 
     async switch(on) {
       const deadline = performance.now() + CALL_TIMEOUT_MS;

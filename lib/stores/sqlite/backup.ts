@@ -48,8 +48,9 @@ export async function backUpSqlite({
       renameSync(partial, to);
       return { ok: true };
     } catch (error) {
-      // After an abort, the file at the destination may be another one.
-      if (!signal?.aborted) remove();
+      // After an abort, the file at the destination may be another one, and SQLite may fail because its own is gone.
+      signal?.throwIfAborted();
+      remove();
       throw isSqliteError(error) ? toStoreError(error, `or its copy ${to}`) : error;
     } finally {
       signal?.removeEventListener("abort", remove);

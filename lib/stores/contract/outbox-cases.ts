@@ -14,10 +14,7 @@ const YEAR_MS = 365 * DAY_MS;
 const LEASE = -7_000_000_000_001;
 
 /** Every way of an order with a status: the events that follow each other, none of them twice. */
-function waysFrom(
-  status: OrderStatus,
-  before: readonly OrderEvent[] = [],
-): readonly (readonly OrderEvent[])[] {
+function waysFrom(status: OrderStatus, before: readonly OrderEvent[] = []): readonly OrderEvent[][] {
   const next = ORDER_EVENTS.filter((event) => acceptsEvent(status, event) && !before.includes(event));
   return next.flatMap((event) => {
     const way = [...before, event];

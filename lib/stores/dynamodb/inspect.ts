@@ -12,17 +12,16 @@ import {
   LAYOUT_VERSION,
   ORDERS_SETTINGS_KEY,
   SETTINGS_KEY,
-  tableDefinitions,
+  tableNames,
 } from "./schema.ts";
-import { createTableClient, type Item, numberOf, pagesOf, stringOf, type TableClient } from "./table.ts";
+import { createTableClient, type Item, numberOf, pagesOf, stringOf } from "./table.ts";
 
 /** Reads both tables to check them, page by page. Each page is billed as any read. */
 export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBClient): Inspection {
   const dynamodb = client ?? createDynamodbClient();
-  const names = tableDefinitions(naming);
-  const [orders, accounts] = [names.orders, names.accounts].map(({ name }) =>
-    createTableClient(dynamodb, name),
-  ) as [TableClient, TableClient];
+  const names = tableNames(naming);
+  const orders = createTableClient(dynamodb, names.orders);
+  const accounts = createTableClient(dynamodb, names.accounts);
   let report: Report = () => {};
 
   return {

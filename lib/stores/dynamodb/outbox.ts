@@ -16,6 +16,7 @@ import {
   numberOf,
   numberValue,
   numberValues,
+  pagesOf,
   type ReadRange,
   type TableClient,
 } from "./table.ts";
@@ -60,14 +61,11 @@ export function createOutbox(table: TableClient): Outbox {
   /** The items of the index, which have only their keys, `u` and `o`. */
   async function readIndex(range: Partial<ReadRange>): Promise<readonly Item[]> {
     const found: Item[] = [];
-    let from: Item | undefined;
-    do {
-      const page = await table
-        .read({ ...range, index: OUTBOX_INDEX, from }, (items) => items, callTimeout())
-        .catch(explainMissingIndex);
-      found.push(...page.kept);
-      from = page.next;
-    } while (from !== undefined && found.length < (range.limit ?? Number.POSITIVE_INFINITY));
+    const ofIndex = { ...range, index: OUTBOX_INDEX };
+    for await (const items of pagesOf(table, ofIndex, (read) => read().catch(explainMissingIndex))) {
+      found.push(...items);
+      if (found.length >= (range.limit ?? Infinity)) break;
+    }
     return found;
   }
 

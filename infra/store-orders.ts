@@ -3,7 +3,7 @@ import { AccessLog } from "./api/access-log.ts";
 import { Api } from "./api/api.ts";
 import { type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 import type { CustomDomain } from "./domains/custom-domain.ts";
-import { findClosingProblem, type HostPlan } from "./domains/host-plan.ts";
+import type { HostPlan } from "./domains/host-plan.ts";
 import { baseUrl, createHosts, type DomainOutput, domainOutput, primaryUrl } from "./domains/hosts.ts";
 import { preflight } from "./domains/preflight.ts";
 import { ChangeEvents } from "./events/change-events.ts";
@@ -47,8 +47,6 @@ export async function deploySettings(
 ): Promise<StoreOrders> {
   checkName(name, settings);
   const hosts = await preflight(settings, options);
-  const problem = findClosingProblem(settings, hosts);
-  if (problem !== undefined) throw new pulumi.RunError(problem);
   const code = await functionCode({ entry: settings.entry, events: settings.events !== undefined });
   return new StoreOrders(name, { settings, hosts, code }, options);
 }

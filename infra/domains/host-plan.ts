@@ -1,7 +1,7 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey } from "../names.ts";
-import { type FoundCertificate, wasIssued } from "./certificates.ts";
+import type { FoundCertificate } from "./certificates.ts";
 import type { RecordObserver } from "./host-status.ts";
 import type { DNS_PROVIDERS, HostZone } from "./managed-dns.ts";
 
@@ -90,19 +90,6 @@ export function planHosts(
 /** True if this stack sets the host's record, so that the host is served once the planned update has completed. */
 export function goesLive({ dns }: HostPlan): boolean {
   return dns.provider !== "manual" && dns.routing !== "held";
-}
-
-/** The problem with closing the API Gateway hostname, if any: the primary host has to be served without it. */
-export function findClosingProblem(
-  { closePlatformHost }: Pick<Settings, "closePlatformHost">,
-  hosts: readonly HostPlan[],
-): string | undefined {
-  const primary = hosts.find(({ role }) => role === "primary");
-  if (!closePlatformHost || primary === undefined) return undefined;
-  const { dns, host } = primary;
-  const isServed = dns.provider === "manual" ? dns.certificates.some(wasIssued) : goesLive(primary);
-  if (isServed) return undefined;
-  return `store-orders:closePlatformHost: ${host} is not served yet, so nothing would be. Remove the key until the host is live.`;
 }
 
 function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone): ManagedDns["routing"] {

@@ -6,6 +6,7 @@ import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
+import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { findCertificates, wasIssued } from "./certificates.ts";
@@ -28,7 +29,8 @@ export interface PreflightOptions extends ProviderOptions {
 /**
  * Checks DNS and existing certificates before anything is created, in preview too, and plans the hosts.
  *
- * @throws {pulumi.RunError} if the DNS of a host is not ready; lists every problem with its fix
+ * @throws {pulumi.RunError} if the DNS of a host is not ready; lists every problem with its fix. Or if the update would
+ *   close the API Gateway hostname before a host is live
  */
 export async function preflight(
   settings: Settings,
@@ -82,10 +84,26 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
+  const [primary = ""] = hosts;
+  const isServed =
+    provider === undefined
+      ? certificates.get(primary)?.some(wasIssued) !== false && !(await hasNoAddress(primary, resolver))
+      : !settings.hold.includes(primary) && [...zones.values()].some(({ hasOwnRecord }) => hasOwnRecord);
+  // Mocks have no records.
+  if (settings.closePlatformHost && !isServed && !isMocked())
+    throw new pulumi.RunError(
+      `store-orders:closePlatformHost: ${primary} is not served yet, so nothing would be. Remove the key until the host is live.`,
+    );
   const warnings = [...hosts.flatMap(explainTopLevel), ...(managed?.warnings ?? []), ...caa.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = provider === undefined ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
+}
+
+/** True if DNS says that the host has no record that leads anywhere. A lookup that fails says nothing. */
+async function hasNoAddress(host: string, resolver: DnsResolver): Promise<boolean> {
+  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+  return answers.every(({ outcome }) => outcome === "nodata" || outcome === "nxdomain");
 }
 
 /**

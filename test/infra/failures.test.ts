@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
-import { production, update } from "./harness/scenario.ts";
+import { endOfSuite } from "./harness/program.ts";
+import { closed, production, update } from "./harness/scenario.ts";
 
 const TABLE = "store-orders-production-tables-orders";
 const DOMAIN = "store-orders-production-orders-example-com";
@@ -8,6 +9,12 @@ const withFailure = (name: string, error: string) =>
   update(production, { cloud: cloud({ failing: { [name]: error } }) });
 const NOT_OURS =
   "not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind.";
+
+const NOT_LIVE =
+  "store-orders:closePlatformHost: orders.example.com is not served yet, so nothing would be. Remove the key until the host is live.";
+const at = cloud();
+const live = update(production, { cloud: at });
+const signal = endOfSuite();
 
 test.each([
   {
@@ -31,14 +38,19 @@ test.each([
     error: "AccessDeniedException: not authorized to perform CreateTable",
   },
   {
-    name: "an API Gateway hostname that is closed before the primary host is served",
-    run: update({
-      ...production,
-      "store-orders:closePlatformHost": true,
-      "store-orders:hold": ["orders.example.com"],
-    }),
-    error:
-      "store-orders:closePlatformHost: orders.example.com is not served yet, so nothing would be. Remove the key until the host is live.",
+    name: "an API Gateway hostname that is closed before the primary host is live",
+    run: update({ ...production, ...closed }),
+    error: NOT_LIVE,
+  },
+  {
+    name: "an API Gateway hostname that is closed while the primary host is under 'hold'",
+    run: live.then(({ state }) =>
+      update(
+        { ...production, ...closed, "store-orders:hold": ["orders.example.com"] },
+        { cloud: at, state, signal },
+      ),
+    ),
+    error: NOT_LIVE,
   },
 ])("$name fails the update with the way out", async ({ run, error }) => {
   const { code, logs, errors } = await run;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { cloud } from "./harness/cloud.ts";
 import type { State } from "./harness/deployment.ts";
+import type { ZoneRecord } from "./harness/dns-records.ts";
 import { type Outcome, ofType, operationOn } from "./harness/program.ts";
-import { everything, production, success, update } from "./harness/scenario.ts";
+import { closed, everything, foreignRecord, production, success, update } from "./harness/scenario.ts";
 import { earlierState } from "./harness/states.ts";
 
 /** What has data, or an address that others know. */
@@ -12,17 +14,24 @@ const ALIAS = "aws:lambda/alias:Alias";
 const FUNCTION = "aws:lambda/function:Function";
 
 /** An update for which both functions have the published version. */
-function updateTo(version: string, state: State, config: Readonly<Record<string, unknown>> = production) {
+function updateTo(
+  version: string,
+  state: State,
+  config: Readonly<Record<string, unknown>> = production,
+  records: readonly ZoneRecord[] = [],
+) {
   const published = [...state].map(([urn, entry]) => {
     const outputs = { ...entry.outputs, version };
     return [urn, entry.registration.type === FUNCTION ? { ...entry, outputs } : entry] as const;
   });
-  return success(update(config, { state: new Map(published) }));
+  return success(update(config, { state: new Map(published), cloud: cloud({ records }) }));
 }
 
 // The last updates of the earlier version left the aliases to a canary.
 const off = updateTo("2", earlierState("program"));
-const on = off.then(({ state }) => updateTo("2", state, everything));
+const comment = "store-orders/production, kept by Pulumi";
+const route = { ...foreignRecord, type: "CNAME", content: "the API", comment };
+const on = off.then(({ state }) => updateTo("2", state, { ...everything, ...closed }, [route]));
 const offAgain = on.then(({ state }) => updateTo("2", state));
 
 describe("on a live stack", () => {

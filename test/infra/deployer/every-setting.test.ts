@@ -9,7 +9,7 @@ import { cloud } from "../harness/cloud.ts";
 import type { Registration } from "../harness/engine.ts";
 import { ofType, run } from "../harness/program.ts";
 import { physicalName } from "../harness/provider-rules.ts";
-import { success } from "../harness/scenario.ts";
+import { onlyRecords, success } from "../harness/scenario.ts";
 import { allows, type Context, type Policy } from "./iam.ts";
 
 const REGION = "eu-central-1";
@@ -19,16 +19,15 @@ const domains = { primary: "orders.example.com", aliases: ["www.example.com"] };
 const host = "orders.example.com";
 const onHosts = { plan: "pro", domains };
 
+const certificates = { [host]: `arn:aws:acm:${REGION}:${ACCOUNT}:certificate/1a2b3c4d` };
 const tags = { team: "shop" };
 
 /** What is turned on together. Those of the last row change no type of resource. */
 const ROWS: readonly Readonly<Record<string, unknown>>[] = [
   {},
   { ...onHosts, reverify: { [host]: 2 }, hold: ["www.example.com"], renamedFrom: "shop/live" },
-  {
-    ...{ ...onHosts, closePlatformHost: true, adopt: { [host]: "0123456789abcdef0123456789abcdef" } },
-    certificates: { [host]: `arn:aws:acm:${REGION}:${ACCOUNT}:certificate/1a2b3c4d` },
-  },
+  { ...onHosts, adopt: { [host]: "0123456789abcdef0123456789abcdef" }, certificates },
+  { ...onHosts, certificates, closePlatformHost: true },
   { ...onHosts, dns: "manual" },
   { ...onHosts, dns: "route53" },
   { ...onHosts, dns: "route53", adopt: { [host]: `Z1_${host}_CNAME` } },
@@ -115,7 +114,11 @@ describe("the printed policies allow the calls that the engine makes for a stack
         : [];
       const hostedZones = [{ id: "Z1", name: "example.com" }];
       const world = cloud({ records, hostedZones, recordSets });
-      const outcome = await success(run({ stack: "production", config, cloud: world }));
+      const { [`${NAMESPACE}:closePlatformHost`]: closes = false, ...open } = config;
+      const before = closes
+        ? onlyRecords(run({ stack: "production", config: open, cloud: world }))
+        : new Map();
+      const outcome = await success(run({ stack: "production", config, cloud: world, state: await before }));
       const resources = outcome.registrations.filter(({ custom, type }) => custom && type.startsWith("aws:"));
       // With DNS elsewhere, the domain name follows in a later run, once the certificate is issued.
       const types = new Set(resources.map(({ type }) => type));

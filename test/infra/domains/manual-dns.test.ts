@@ -4,7 +4,7 @@ import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
 import { endOfSuite, find, type Outcome, ofType, operationOn } from "../harness/program.ts";
-import { domainNames, success, update, withDomains } from "../harness/scenario.ts";
+import { closed, domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.org";
 /** Hosts in other states than the primary. */
@@ -196,4 +196,23 @@ describe("with DNS managed elsewhere", () => {
       stack: stackOf("The certificate has been issued"),
     });
   });
+});
+
+test.each([
+  [
+    "fails while the primary host has no address",
+    "",
+    {},
+    "closePlatformHost: orders.example.org is not served yet",
+  ],
+  ["succeeds once it has one", `${HOST} A 192.0.2.1`, {}, ""],
+  ["succeeds if DNS does not answer", "", { [HOST]: "SERVFAIL" }, ""],
+] as const)("closing the API Gateway hostname %s", async (_case, zone, failures, error) => {
+  await using dns = await startDnsServer(zone, failures);
+  const certificates = {
+    "store-orders:certificates": { [HOST]: "arn:aws:acm:eu-central-1:123456789012:certificate/own" },
+  };
+  const only = withDomains({ primary: HOST }, { "store-orders:dns": "manual", ...certificates, ...closed });
+  const { errors } = await update(only, { dns, preview: true });
+  expect(errors).toEqual(error === "" ? "" : expect.stringContaining(error));
 });

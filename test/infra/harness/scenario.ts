@@ -6,12 +6,11 @@ import { type Outcome, ofType, type RunOptions, run, stackFile } from "./program
 
 /** The configuration of the production stack. */
 export const production = stackFile("production");
-/** The same with every setting that adds or closes something. */
+/** The same with every setting that adds something. */
 export const everything = {
   ...production,
   "store-orders:accessLogs": "account",
   "store-orders:alarmEmail": "ops@example.com",
-  "store-orders:closePlatformHost": true,
   "store-orders:events": { bus: "default" },
   "store-orders:permissionsBoundary": "arn:aws:iam::123456789012:policy/limits/of-orders",
   "store-orders:reservedConcurrency": 20,
@@ -50,3 +49,9 @@ export const foreignRecord: ZoneRecord = {
   content: "192.0.2.1",
   comment: "old shop",
 };
+
+/** Closes the API Gateway hostname, for which a host has to be live. */
+export const closed = { "store-orders:closePlatformHost": true };
+/** What a run leaves of its state if all but the records at Cloudflare is lost: its hosts are live, and the rest is new. */
+export const onlyRecords = async (run: Promise<Outcome>) =>
+  new Map([...(await run).state].filter(([urn]) => urn.includes("DnsRecord")));

@@ -26,7 +26,7 @@ import {
   readNumberBetween,
   readUrl,
 } from "../arguments.ts";
-import { assertKeyEnvironment, type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { explainFileError } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
@@ -98,9 +98,6 @@ export function defineServe(command: Command, context: CommandContext): void {
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
         await store.check();
-        // Only a warning: its keys are admitted all the same. Without the variable, nothing is recorded.
-        if (readVariable(env, "STORE_ORDERS_ENVIRONMENT") !== undefined)
-          await assertKeyEnvironment(store, environment).catch((error) => warn(errorMessage(error)));
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
         const onRequest: HandlerOptions["onRequest"] = (event, source) => {
           metrics?.onRequest(event);

@@ -161,18 +161,6 @@ test("serve --existing serves a database that exists, and exits with an error in
   expect(stderr).not.toContain('"level":"warn"');
 });
 
-test("serve warns if the keys of the database are for another environment than the variable says", async () => {
-  const database = ["--database", "environment.db"];
-  await cli.run(["accounts", "create", "acme", "--plan", "pro", ...database]);
-  for (const [variable, warnings] of Object.entries({ live: 1, test: 0, "": 0 })) {
-    const { stop } = await cli.serve(database, { env: { STORE_ORDERS_ENVIRONMENT: variable } });
-    const { status, stderr } = await stop();
-    const lines = stderr.split("\n").filter((line) => line.includes('"level":"warn"'));
-    expect([variable, status, lines.length]).toEqual([variable, 0, warnings]);
-    if (warnings === 1) expect(lines[0]).toContain("Set STORE_ORDERS_ENVIRONMENT=test.");
-  }
-});
-
 test("serve prints no address if its database cannot be written, or a newer version has written it", async () => {
   const serve = (database: string) => cli.run(["serve", "--port", "0", "--json", "--database", database]);
   await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "newer.db"]);

@@ -190,10 +190,14 @@ export class CustomDomain extends pulumi.ComponentResource {
   ): pulumi.Output<HostStatus> {
     const { host, reverify = 0 } = this.#args;
     return pulumi
-      .all([this.certificateArn, target, pulumi.output(this.validationRecord)])
-      .apply(async ([arn, target, validationRecord]) => {
+      .all([this.certificateArn, target, pulumi.output(this.validationRecord), this.certificate?.arn])
+      .apply(async ([arn, target, validationRecord, requested]) => {
         // Another certificate may be left from before this one was requested.
-        const status = certificates.find((found) => found.arn === arn)?.status;
+        const statusOf = (each?: string) => certificates.find((found) => found.arn === each)?.status;
+        const [status, awaited] = [statusOf(arn), statusOf(requested)];
+        // The host is served with the present one meanwhile.
+        if (awaited === "VALIDATION_TIMED_OUT" || awaited === "FAILED")
+          return describeAwaitedCertificate({ host, reverify, status: awaited });
         const records = { target, ...(validationRecord && { validationRecord }) };
         const verification = await observer?.(host, records);
         return describeRecord(host, status, verification, reverify);

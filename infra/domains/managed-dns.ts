@@ -61,7 +61,7 @@ export async function findZones(
       [...recordsByZone].some(([each, records]) =>
         each === zone
           ? findOwnRecord(input.host, records, mark) !== undefined
-          : each.name !== zone.name && records.some(({ type, name }) => type === "NS" && name === zone.name),
+          : isUnjudged(zone) && records.some(({ type, name }) => type === "NS" && name === zone.name),
       );
     const selected = selectZone(input.host, found, provider, isInUse);
     if (!selected.ok) {
@@ -94,12 +94,18 @@ async function askDns(zone: Zone, { provider: { label } }: StackMark, resolver: 
   const { name, nameServers, status, notes } = zone;
   const answer = await resolver(name, "NS");
   const asked = recordsIn<"NS">(answer);
-  const isNotDelegated = status === "unknown" && ["nodata", "nxdomain"].includes(answer.outcome);
-  const isElsewhere = asked.length > 0 && !asked.some((server) => nameServers.includes(server));
-  if (nameServers.length === 0 || !(isElsewhere || isNotDelegated)) return zone;
+  const isNotDelegated = isUnjudged(zone) && ["nodata", "nxdomain"].includes(answer.outcome);
+  const isDelegated = asked.some((server) => nameServers.includes(server));
+  if (isUnjudged(zone) && isDelegated) return { ...zone, status: "active" };
+  if (nameServers.length === 0 || isDelegated || (asked.length === 0 && !isNotDelegated)) return zone;
   const note = `DNS asks ${asked.join(", ") || "nobody"} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`;
-  return { ...zone, status: isNotDelegated ? "without NS records" : status, notes: [...notes, note] };
+  return { ...zone, status: isNotDelegated ? WITHOUT_NS : status, notes: [...notes, note] };
 }
+
+const WITHOUT_NS = "without NS records";
+
+/** True if the provider does not say whether DNS asks it for the zone, and DNS does not say it either. */
+const isUnjudged = ({ status }: Zone) => status === "unknown" || status === WITHOUT_NS;
 
 /** The zones that a host may be in, the nearest first: up to the one of which the provider knows that DNS asks it. */
 function zonesOf(host: string, zones: readonly Zone[]): readonly Zone[] {

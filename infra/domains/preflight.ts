@@ -9,7 +9,7 @@ import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
-import { findCertificates, wasIssued } from "./certificates.ts";
+import { type FoundCertificate, findCertificates, wasIssued } from "./certificates.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
 import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
@@ -44,24 +44,16 @@ export async function preflight(
   const owner = ownerOf(settings);
   const comment = ownershipComment(owner);
   const provider = settings.dns === "manual" ? undefined : DNS_PROVIDERS[settings.dns];
+  const options = lookupOptions(provider?.packageName ?? "aws", providers);
   const certificates: PreflightResult["certificates"] =
-    provider === undefined
-      ? await findCertificates(requesting, ownershipTag(owner), lookupOptions("aws", providers))
-      : new Map();
+    provider === undefined ? await findCertificates(requesting, ownershipTag(owner), options) : new Map();
   const memoized = memoizeResolver(resolver);
   const toCheck = hosts.map((host) => ({
     host,
     held: settings.hold.includes(host),
     adopt: settings.adopt[host],
   }));
-  const managed =
-    provider &&
-    (await findZones(
-      toCheck,
-      { provider, comment },
-      lookupOptions(provider.packageName, providers),
-      memoized,
-    ));
+  const managed = provider && (await findZones(toCheck, { provider, comment }, options, memoized));
   const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
   const located = await Promise.all(
     hosts.map(async (host) => {
@@ -75,7 +67,7 @@ export async function preflight(
       .map(({ host, zone }) => ({
         host,
         zone,
-        hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(wasIssued) ?? false,
+        hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(isOwn) ?? false,
       })),
     memoized,
   );
@@ -84,21 +76,26 @@ export async function preflight(
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
-  const [primary = ""] = hosts;
-  const isServed =
-    provider === undefined
-      ? certificates.get(primary)?.some(wasIssued) !== false && !(await hasNoAddress(primary, resolver))
-      : !settings.hold.includes(primary) && [...zones.values()].some(({ hasOwnRecord }) => hasOwnRecord);
   // Mocks have no records.
-  if (settings.closePlatformHost && !isServed && !isMocked())
-    throw new pulumi.RunError(
-      `store-orders:closePlatformHost: ${primary} is not served yet, so nothing would be. Remove the key until the host is live.`,
-    );
+  if (settings.closePlatformHost && !isMocked()) {
+    const [primary = ""] = hosts;
+    const hasRecord = hosts.some((host) => zones.get(host)?.hasOwnRecord || settings.adopt[host]);
+    const isServed =
+      provider === undefined
+        ? certificates.get(primary)?.some(wasIssued) !== false && !(await hasNoAddress(primary, memoized))
+        : !settings.hold.includes(primary) && hasRecord;
+    const problem = `store-orders:closePlatformHost: ${primary} is not served yet, so nothing would be. Remove the key until the host is live.`;
+    const known =
+      provider === undefined ? ` If it is, set store-orders:resolver to a DNS server that knows it.` : "";
+    if (!isServed) throw new pulumi.RunError(`${problem}${known}`);
+  }
   const warnings = [...hosts.flatMap(explainTopLevel), ...(managed?.warnings ?? []), ...caa.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = provider === undefined ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
 }
+
+const isOwn = (certificate: FoundCertificate) => wasIssued(certificate) && !certificate.isForeign;
 
 /** True if DNS says that the host has no record that leads anywhere. A lookup that fails says nothing. */
 async function hasNoAddress(host: string, resolver: DnsResolver): Promise<boolean> {

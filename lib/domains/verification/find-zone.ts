@@ -118,10 +118,7 @@ export async function findNameServers(
 /** The root and the largest zones have 13 name servers. */
 const MAX_NAME_SERVERS = 13;
 
-/**
- * Of each family: whoever owns the name server chooses how many it has, and all of them may be silent. With the defaults of
- * `createDnsResolver`, a query takes at most 16 s: 2 families, 2 addresses, 2 attempts, 2 s.
- */
+/** Of each family. If all are silent, a query of `createDnsResolver` takes 16 s: 2 attempts of 2 s at 4 addresses. */
 const MAX_ADDRESSES = 2;
 
 /** A resolver that queries one name server. Undefined if it has no address. */

@@ -60,6 +60,30 @@ describe("an existing certificate of a host", () => {
     expect(operationOn(outcome, DOMAIN, `${NAME}-domain`)).toBe("update");
   });
 
+  test("with DNS elsewhere, its successor needs permission of the authority", async () => {
+    const { state } = await elsewhere;
+    const { errors } = await update(manual, {
+      state,
+      signal,
+      cloud: atElsewhere,
+      dns: forbidding,
+      preview: true,
+    });
+    expect(errors).toMatch(/CAA records forbid the certificate/);
+  });
+
+  test.each(["VALIDATION_TIMED_OUT", "FAILED"] as const)(
+    "with DNS elsewhere, it serves the host while the request for its successor is %s, which is reported",
+    async (status) => {
+      const { state } = await returned;
+      const world = cloud({ certificates: [{ host: HOST, status }] });
+      for (const each of ofType(await elsewhere, DOMAIN)) world.create(each);
+      const outcome = await success(update(manual, { state, signal, cloud: world }));
+      expect(domainNames(outcome)).toEqual([HOST]);
+      expect(outcome.stackOutputs["domains"]).toMatchObject({ [HOST]: { state: "needs_attention" } });
+    },
+  );
+
   test("needs no permission of the authority, so CAA records are not checked", async () => {
     const forbidden = await update(manual, { dns: forbidding, preview: true });
     expect(forbidden.errors).toMatch(/DNS is not ready/);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
-import { cloud, type World } from "../harness/cloud.ts";
+import { cloud, type World, zone } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
 import { run } from "../harness/program.ts";
 import {
@@ -41,6 +41,19 @@ describe("the preflight", () => {
         shop.example.net: the Cloudflare token can read no zone for this host (looked for shop.example.net, example.net). Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.
         orders.example.com: CAA records forbid the certificate. Found: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records."
     `);
+  });
+
+  test("names a record that delegates to others, although a zone of that name is pending", async () => {
+    const delegation = {
+      ...foreignRecord,
+      name: "eu.example.com",
+      type: "NS",
+      content: "ns-1.awsdns-01.com",
+    };
+    const zones = [zone("example.com"), zone("eu.example.com", { status: "pending" })];
+    const config = withDomains({ primary: "api.eu.example.com" });
+    const { errors } = await preview(config, { zones, records: [delegation] });
+    expect(errors).toContain("NS eu.example.com → ns-1.awsdns-01.com");
   });
 
   test("fails if Cloudflare cannot be queried", async () => {

@@ -291,6 +291,12 @@ describe("a hosted zone of the host itself that is not delegated", () => {
     });
   });
 
+  test("takes it over once DNS asks it, although the zone above is another provider's now", async () => {
+    const update = await liveIn({});
+    const { changes } = await update([`${ZONE} NS ns-1.awsdns-01.com`]);
+    expect(changes).toEqual(["replace", "replace"]);
+  });
+
   test("keeps a live host that is in it, although DNS does not know it where the update runs", async () => {
     const update = await liveIn({ hostedZones: [{ id: "Z4CHILD", name: ZONE }] }, []);
     const { changes, warnings } = await update(["example.com NS ns-1.private.example"], []);

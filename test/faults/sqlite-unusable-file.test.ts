@@ -154,5 +154,9 @@ test.skipIf(skipsBecause("a reader of a database on a read-only volume", reason)
     expect(await read()).toBe("2 pending\n");
     renameSync(await fillAnother(), path);
     expect(await read()).toBe("5 pending\n");
+    writeFileSync(`${path}-wal`, "x");
+    expect(await read()).toContain("Copy both files");
+    rmSync(`${path}-wal`);
+    expect(await read()).toBe("5 pending\n");
   },
 );

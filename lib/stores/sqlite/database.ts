@@ -69,6 +69,7 @@ export function openDatabase<Queries>(
     if (!mustReopen && connection.isCurrent()) return connection;
     const { db, file } = connection;
     file.assertReopenable();
+    mustReopen = true;
     // Close first: if only the log was deleted, closing saves its content.
     if (db.isOpen) db.close();
     file.assertLogReleased();

@@ -940,7 +940,7 @@ const MISTAKES: readonly Mistake[] = [
   ),
   wrongStore(
     "an instance that knows only at its first change whether the outbox is on",
-    /^a call that/,
+    /^(an instance that was opened|a call that)/,
     ({ orders, outbox = expect.fail() }) => {
       let known: Promise<boolean> | undefined;
       const unmarked = async <T>(call: () => Promise<T>): Promise<T> => {

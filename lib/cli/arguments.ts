@@ -45,11 +45,11 @@ export function readUrl(text: string): string {
     : invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
-export function readBaseUrl(given: string): string {
-  const text = given.replace(/\/$/, "");
-  const url = parseWebUrl(text);
+export function readBaseUrl(text: string): string {
+  // Internationalised names in ASCII.
+  const url = parseWebUrl(URL.parse(text.replace(/\/$/, ""))?.href ?? "");
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
-  if (isPlain && url.pathname.endsWith(API_VERSION_PATH)) return text;
+  if (isPlain && url.pathname.endsWith(API_VERSION_PATH)) return url.href;
   return invalid(
     `Use a URL with its scheme that ends with ${API_VERSION_PATH}, without a user, a query and a fragment, such as ` +
       `https://orders.example.com${API_VERSION_PATH}.`,

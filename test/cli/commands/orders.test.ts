@@ -99,8 +99,9 @@ test("openapi prints the document with the servers of --server", async () => {
   expect(document.servers).toEqual([{ url: "./v1", description: "This server" }]);
   expect(JSON.stringify(document)).not.toMatch(/example\.(?:com|org|net)/);
   const urls = ["https://orders.example.com/v1", "http://localhost:8787/v1"];
-  const { stdout } = await cli.run(["openapi", "--server", ...urls]);
-  expect(JSON.parse(stdout).servers).toEqual(urls.map((url) => ({ url })));
+  const { stdout } = await cli.run(["openapi", "--server", ...urls, "https://shop.bücher.example/v1/"]);
+  const ascii = [...urls, "https://shop.xn--bcher-kva.example/v1"];
+  expect(JSON.parse(stdout).servers).toEqual(ascii.map((url) => ({ url })));
 });
 
 const listed = createCommandLineHere();

@@ -259,7 +259,6 @@ export function deliverChanges({
           leasedAt = elapsed;
           await watch.releaseEnded(outbox, clock(), elapsed, untilEmpty ? pollMs : LOOK_MS);
           const leased = await outbox.lease(free, clock(), newLease(timeoutMs + LEASE_MARGIN_MS));
-          // It was stopped meanwhile.
           if (isStopped) await outbox.release(leased.map(({ id, lease: hold = 0 }) => ({ id, hold })));
           else found = [...leased];
         }

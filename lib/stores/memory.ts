@@ -81,9 +81,9 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
       const isBeyond = (id: bigint) => after === undefined || (order === "desc" ? id < after : id > after);
       const found = [...orders.values()]
         .filter((each) => isBeyond(each.record.id) && (status === undefined || each.status === status))
-        .map(({ history: _history, ...each }) => each)
         .sort((a, b) => ascending(a.record.id, b.record.id));
-      const page = structuredClone((order === "desc" ? found.reverse() : found).slice(0, limit));
+      const first = (order === "desc" ? found.reverse() : found).slice(0, limit);
+      const page = first.map(({ record, status }) => structuredClone({ record, status }));
       const last = page.at(-1);
       return found.length > limit && last !== undefined
         ? { orders: page, next: last.record.id }

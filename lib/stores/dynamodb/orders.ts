@@ -85,8 +85,8 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
       // The first one after the order was placed: no other event leads to the status that it needs.
       const isFirst = ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
       const change: ItemChange<ApplyResult<typeof event>> = {
-        // Without a read before it: the status shows how many changes the order has had.
-        first: simple && isFirst ? combine(simple, markUpdate(markOf(1))) : undefined,
+        // Without a read before it: the status shows how many changes the order has had, if it has a history.
+        first: simple && isFirst ? combine(simple, markUpdate(markOf(1), [HAS_HISTORY])) : undefined,
         decide(item) {
           if (item === undefined) return { result: { ok: false, code: "order_not_found" } };
           const order = orderToChange(item, event);
@@ -160,15 +160,12 @@ function orderToChange(item: Item, event: OrderEvent): StoredOrder {
   return readOrderToChange(idOf(item), stringOf(item["wire"]), stringOf(item["status"]), event);
 }
 
-/**
- * The single write for an event that changes only the status, of an order whose history has not been removed. `undefined` for
- * one that changes the record, too.
- */
+/** The single write for an event that changes only the status. `undefined` for one that changes the record, too. */
 function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
   if (changesRecord(event)) return undefined;
   return {
     set: ["#status = :to", `#${EVENT_LETTERS[event]} = :change`],
-    conditions: ["#status = :from", `attribute_exists(#${EVENT_LETTERS.place})`],
+    conditions: ["#status = :from"],
     values: {
       ":to": { S: statusAfter(event) },
       ":change": { S: change },
@@ -177,10 +174,13 @@ function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | un
   };
 }
 
-/** Adds a mark, unless there is one. */
-function markUpdate(mark: Item): Partial<ConditionalUpdate> {
+const HAS_HISTORY = `attribute_exists(#${EVENT_LETTERS.place})`;
+
+/** Adds a mark, unless there is one, on conditions. */
+function markUpdate(mark: Item, conditions: readonly string[] = []): Partial<ConditionalUpdate> {
   const entries = Object.entries(mark);
   return {
+    conditions: entries.length > 0 ? conditions : [],
     set: entries.map(([name]) => `#${name} = if_not_exists(#${name}, :${name})`),
     values: Object.fromEntries(entries.map(([name, value]) => [`:${name}`, value])),
   };

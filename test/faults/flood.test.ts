@@ -8,8 +8,8 @@ import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
 const MAX_P99_MS = 100;
-/** How many times as long as before the flood, on a machine that has other work. */
-const MAX_SLOWER = 5;
+/** How many times as long as before the flood, on a machine that has other work: with it, there are few measurements. */
+const MAX_SLOWER = 10;
 /** Memory reaches its peak sooner. */
 const MEASURED_MS = 5_000;
 

@@ -15,7 +15,7 @@ const LIMITS = { perMinute: 2, perDay: 9 };
 /** Tables of plans with the plan of an account and its own limits, and what its first two requests get. */
 const TABLES: readonly (readonly [plans: PlanTable, plan: string, outcome: string, own?: PlanLimits])[] = [
   [{ pro: LIMITS }, "pro", "admitted"],
-  [{ only: "custom" }, "only", "admitted", LIMITS],
+  [{ pro: { perMinute: 1, perDay: 1 }, own: "custom" }, "own", "admitted", LIMITS],
   [{ only: "custom" }, "only", "plan_without_limits"],
   [{ only: LIMITS }, "free", "plan_without_limits"],
   [{ only: LIMITS }, "toString", "plan_without_limits"],

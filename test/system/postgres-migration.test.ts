@@ -192,6 +192,29 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     expect(await migratePostgres(again)).toMatchObject({ from: SCHEMA_VERSION });
   });
 
+  test("a request that waited behind an attempt, and goes on when that gives up, is not named", async () => {
+    await createSecondVersion("waited");
+    const reader = await begin("SELECT FROM waited.settings");
+    const pool = new Pool({ connectionString: server.url() });
+    onTestFinished(() => pool.end());
+    let connections = 0;
+    const connect = async () => {
+      // The second reads who holds the locks, 200 ms after the attempt.
+      if (++connections === 2) await new Promise((resolve) => setTimeout(resolve, 200));
+      return pool.connect();
+    };
+    const found: (readonly Blocker[])[] = [];
+    const onBlocked = (blockers: readonly Blocker[]) => void (found.push(blockers) && reader.end());
+    const migrated = migratePostgres({ pool: { connect }, schema: "waited", onBlocked });
+    await expect
+      .poll(() => server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted"), { interval: 10 })
+      .toBe("1");
+    const request = begin("SELECT FROM waited.settings; SELECT pg_sleep(0.5); COMMIT");
+    expect(await migrated).toMatchObject({ from: 2 });
+    await request;
+    expect(found).toMatchObject([[{ pid: reader.pid }]]);
+  });
+
   test("a migration does not wait for autovacuum, which gives way", async () => {
     await createSecondVersion("vacuumed", 50_000);
     await server.sql("UPDATE vacuumed.orders SET status = 'shipped'");

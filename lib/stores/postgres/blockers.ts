@@ -44,8 +44,8 @@ interface WantedLocks {
 }
 
 /**
- * Reads who has held such locks, or that of a migration, for as long as an attempt waits. A role may not see when the
- * transactions of others began: those are named, too.
+ * Reads who held such locks, or that of a migration, before the attempt. A request that waited behind it has them since.
+ * A role may not see when the transactions of others began: those are named, too.
  */
 export function blockersStatement({ schema, tables, isExclusive }: WantedLocks): Statement {
   return {
@@ -60,7 +60,7 @@ export function blockersStatement({ schema, tables, isExclusive }: WantedLocks):
           AND t.virtualtransaction = l.virtualtransaction
         LEFT JOIN pg_catalog.pg_prepared_xacts p ON p.transaction = t.transactionid
       WHERE l.granted AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
-        AND (coalesce(a.xact_start, a.state_change, p.prepared) > pg_catalog.clock_timestamp() - interval '${LOCK_WAIT_MS} ms') IS NOT TRUE
+        AND (coalesce(a.xact_start, a.state_change, p.prepared) > pg_catalog.clock_timestamp() - interval '${LOCK_WAIT_MS + MIN_PAUSE_MS} ms') IS NOT TRUE
         AND (l.locktype = 'relation' AND l.mode <> ALL ($3::text[]) AND l.relation IN (
             SELECT oid FROM pg_catalog.pg_class
             WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]))

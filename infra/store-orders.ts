@@ -96,48 +96,33 @@ export class StoreOrders extends pulumi.ComponentResource {
     const functions = createFunctions(name, functionsArgs, this);
     const accessLog =
       accessLogs === "off" ? undefined : new AccessLog(`${name}-access`, { logRetentionDays }, parent);
-    this.api = new Api(
-      `${name}-gateway`,
-      {
-        ...{ functions, streamSeconds, throttle, basePath, closePlatformHost },
-        waf: waf && { ...waf, metricName: `${namespace}-gateway-waf` },
-        accessLog,
-      },
-      parent,
-    );
+    const webAcl = waf && { ...waf, metricName: `${namespace}-gateway-waf` };
+    const served = { functions, streamSeconds, throttle, basePath, closePlatformHost };
+    this.api = new Api(`${name}-gateway`, { ...served, waf: webAcl, accessLog }, parent);
     const { restApi, stage } = this.api;
-    const changeEvents =
-      events &&
-      new ChangeEvents(
-        `${name}-events`,
-        { ...events, code, environment, tables: this.tables, logRetentionDays, permissionsBoundary },
-        parent,
-      );
+    const eventsArgs = { code, environment, tables: this.tables, logRetentionDays, permissionsBoundary };
+    const changeEvents = events && new ChangeEvents(`${name}-events`, { ...events, ...eventsArgs }, parent);
     const created = createHosts(name, hosts, this.api, owner, this);
-    const observability = new Observability(
-      name,
-      {
-        monitored: {
-          apiName: restApi.name,
-          stageName: stage.stageName,
-          functions: {
-            list: functions.list.function.name,
-            api: functions.api.function.name,
-            ...(changeEvents && { events: changeEvents.handler.function.name }),
-          },
-          tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
-          certificates: created.map(({ plan: { key, host }, domain }) => ({
-            ...{ key, host },
-            arn: domain.certificateArn,
-          })),
-          namespace,
-        },
-        region: restApi.region,
-        email: alarmEmail,
+    const monitored = {
+      apiName: restApi.name,
+      stageName: stage.stageName,
+      functions: {
+        list: functions.list.function.name,
+        api: functions.api.function.name,
+        ...(changeEvents && { events: changeEvents.handler.function.name }),
       },
-      // CloudWatch overwrites what has the same name. If another stack has that, the tables exist, and nothing is overwritten.
-      { ...parent, dependsOn: [this.tables.orders, this.tables.accounts] },
-    );
+      tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
+      certificates: created.map(({ plan: { key, host }, domain }) => ({
+        key,
+        host,
+        arn: domain.certificateArn,
+      })),
+      namespace,
+    };
+    // CloudWatch overwrites what has the same name. If another stack has that, the tables exist, and nothing is overwritten.
+    const afterTables = { ...parent, dependsOn: [this.tables.orders, this.tables.accounts] };
+    const observabilityArgs = { monitored, region: restApi.region, email: alarmEmail };
+    const observability = new Observability(name, observabilityArgs, afterTables);
 
     this.customDomains = new Map(created.map(({ plan, domain }) => [plan.host, domain]));
     this.baseUrl = baseUrl(created, stage, basePath);

@@ -10,10 +10,7 @@ export interface RouteNode {
   /** The path segment; `{proxy+}` matches every path below the parent. */
   readonly segment: string;
   /** The methods, each with the function that handles it. */
-  readonly methods: readonly {
-    readonly method: "ANY" | typeof LIST.method;
-    readonly target: FunctionRole;
-  }[];
+  readonly methods: readonly { readonly method: "ANY" | typeof LIST.method; readonly target: FunctionRole }[];
 }
 
 /** The streamed operation. The others are short, and responses without a body do not work with streaming. */

@@ -32,17 +32,14 @@ export class WebAcl extends pulumi.ComponentResource {
       statement: { rateBasedStatement: limit },
       visibilityConfig: { ...visibility, metricName: `${metricName}-rate-limit` },
     };
-    this.acl = new aws.wafv2.WebAcl(
-      `${name}-acl`,
-      {
-        description: "Limits the requests of each address",
-        scope: "REGIONAL",
-        defaultAction: { allow: {} },
-        rules: [rateLimit],
-        visibilityConfig: { ...visibility, metricName },
-      },
-      { parent: this },
-    );
+    const aclArgs = {
+      description: "Limits the requests of each address",
+      scope: "REGIONAL",
+      defaultAction: { allow: {} },
+      rules: [rateLimit],
+      visibilityConfig: { ...visibility, metricName },
+    };
+    this.acl = new aws.wafv2.WebAcl(`${name}-acl`, aclArgs, { parent: this });
     const association = { resourceArn: stage.arn, webAclArn: this.acl.arn };
     new aws.wafv2.WebAclAssociation(`${name}-association`, association, { parent: this });
     this.registerOutputs({ arn: this.acl.arn });

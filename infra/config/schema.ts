@@ -43,9 +43,7 @@ const host = z.string().transform((text) => {
 });
 
 const byHost = <T extends z.ZodType>(value: T, example: string) =>
-  z.record(host, value, {
-    error: `Write a mapping by host, such as { orders.example.com: ${example} }.`,
-  });
+  z.record(host, value, { error: `Write a mapping by host, such as { orders.example.com: ${example} }.` });
 
 const RECORD_ID =
   "Write the record's identifier in quotes: 32 hexadecimal digits, or at Route 53 <zone>_<host>_<type>.";

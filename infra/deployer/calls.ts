@@ -170,12 +170,7 @@ const SERVICES: readonly ServiceCalls[] = [
     resources: [...WEB_ACLS, STAGES],
     neededBy: hasWaf,
   },
-  {
-    types: [],
-    actions: "apigateway: SetWebACL",
-    resources: [...WEB_ACLS, STAGES],
-    neededBy: hasWaf,
-  },
+  { types: [], actions: "apigateway: SetWebACL", resources: [...WEB_ACLS, STAGES], neededBy: hasWaf },
 ];
 
 /** The same with each action by its own name, such as `dynamodb:CreateTable`. */

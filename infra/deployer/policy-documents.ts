@@ -101,9 +101,7 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
     "iam:CreateServiceLinkedRole": { StringEquals: { "iam:AWSServiceName": DOMAIN_NAMES_SERVICE } },
     // Without it, an alarm could stop or delete the virtual machines of the account.
     "cloudwatch:PutMetricAlarm": {
-      "ForAllValues:StringLike": {
-        "cloudwatch:AlarmActions": `${within("sns")}${target.prefix}-alarms-*`,
-      },
+      "ForAllValues:StringLike": { "cloudwatch:AlarmActions": `${within("sns")}${target.prefix}-alarms-*` },
     },
     // Without it, everyone could be allowed to invoke a function.
     "lambda:AddPermission": {
@@ -155,10 +153,7 @@ function boundaryOf({ events }: Settings): readonly Grant[] {
     ),
   };
   const changes = events && [
-    {
-      actions: EVENTS_PERMISSIONS.index,
-      resources: [`${TABLES.orders}/index/${OUTBOX_INDEX}`],
-    },
+    { actions: EVENTS_PERMISSIONS.index, resources: [`${TABLES.orders}/index/${OUTBOX_INDEX}`] },
     { actions: STREAM_CALLS, resources: [`${TABLES.orders}/stream/*`] },
     { actions: ["dynamodb:ListStreams"], resources: [] },
     {

@@ -101,11 +101,9 @@ async function recordsNamed(
     async () => (await getDnsRecords(args, options)).results,
     [],
   );
-  const inNormalForm = found.map(({ name, content, ...record }) => ({
-    ...record,
-    name: toNormalForm(name),
-    content: toNormalForm(content),
-  }));
+  const inNormalForm = found.map(({ name, content, ...record }) => {
+    return { ...record, name: toNormalForm(name), content: toNormalForm(content) };
+  });
   // The provider ignores filters that it does not know.
   return inNormalForm.filter((record) => record.name === name);
 }

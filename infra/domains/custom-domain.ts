@@ -98,16 +98,11 @@ export class CustomDomain extends pulumi.ComponentResource {
     const { host, dns, tags = {}, reverify = 0 } = this.#args;
     // Tells later runs when the certificate was requested: ACM waits 72 hours, and no provider function has the time.
     const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTimestamp(Date.now()) } : {};
-    return new aws.acm.Certificate(
-      `${this.#name}-certificate`,
-      { domainName: host, validationMethod: "DNS", tags: { ...tags, ...dated } },
-      {
-        parent: this,
-        // Always set: the engine ignores the change from no trigger to the first one.
-        replacementTrigger: reverify,
-        ignoreChanges: Object.keys(dated).map((tag) => `tags["${tag}"]`),
-      },
-    );
+    const certificateArgs = { domainName: host, validationMethod: "DNS", tags: { ...tags, ...dated } };
+    const ignoreChanges = Object.keys(dated).map((tag) => `tags["${tag}"]`);
+    // The trigger is always set: the engine ignores the change from no trigger to the first one.
+    const options = { parent: this, replacementTrigger: reverify, ignoreChanges };
+    return new aws.acm.Certificate(`${this.#name}-certificate`, certificateArgs, options);
   }
 
   /** Waits until the certificate has been issued. Returns its ARN. */
@@ -129,16 +124,15 @@ export class CustomDomain extends pulumi.ComponentResource {
     const { host, createAfter } = this.#args;
     const subject = `The domain name ${host} of API Gateway`;
     const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
-    return new aws.apigateway.DomainName(
-      `${this.#name}-domain`,
-      {
-        domainName: host,
-        regionalCertificateArn: certificateArn,
-        endpointConfiguration: { types: "REGIONAL" },
-        securityPolicy: "TLS_1_2",
-      },
-      { parent: this, hooks: { onError }, dependsOn: createAfter === undefined ? [] : [createAfter] },
-    );
+    const domainArgs = {
+      domainName: host,
+      regionalCertificateArn: certificateArn,
+      endpointConfiguration: { types: "REGIONAL" },
+      securityPolicy: "TLS_1_2",
+    };
+    const dependsOn = createAfter === undefined ? [] : [createAfter];
+    const options = { parent: this, hooks: { onError }, dependsOn };
+    return new aws.apigateway.DomainName(`${this.#name}-domain`, domainArgs, options);
   }
 
   /** Maps every path of the host to the API and then, never before, routes traffic there. */

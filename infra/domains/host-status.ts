@@ -49,13 +49,9 @@ export const SERVED: HostStatus = { state: "live", reason: "The record points to
 
 /** Describes a host that is prepared, except for its record. */
 export function describeHeldHost(host: string): HostStatus {
-  return {
-    state: "pending_dns",
-    reason: "The host is under 'hold': everything is prepared, but its record is not set.",
-    next: [
-      `Remove ${host} from store-orders:hold and update. If it is served elsewhere now, follow infra/domains/README.md#move-a-live-host.`,
-    ],
-  };
+  const reason = "The host is under 'hold': everything is prepared, but its record is not set.";
+  const step = `Remove ${host} from store-orders:hold and update. If it is served elsewhere now, follow infra/domains/README.md#move-a-live-host.`;
+  return { state: "pending_dns", reason, next: [step] };
 }
 
 /** Describes a host whose certificate has not been issued. Pure. */
@@ -68,12 +64,9 @@ export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostSta
   );
   const renew = describeReverify(host, reverify);
   if (status === "VALIDATION_TIMED_OUT") {
-    return {
-      state: "needs_attention",
-      attention: "validation_timed_out",
-      reason: `ACM gave up, because it did not find the validation record within ${HOURS} hours of the request.`,
-      next: [renew, "Then set the validationRecord in the outputs at the DNS provider."],
-    };
+    const reason = `ACM gave up, because it did not find the validation record within ${HOURS} hours of the request.`;
+    const next = [renew, "Then set the validationRecord in the outputs at the DNS provider."];
+    return { state: "needs_attention", attention: "validation_timed_out", reason, next };
   }
   if (status === "FAILED") {
     const check = `Check that CAA records do not block the certificate authority, and that ACM accepts the name: the console of ACM shows the reason.`;
@@ -132,11 +125,8 @@ export function describeRecord(
     const reason = "The certificate has been issued. The record of the host has not been checked.";
     return { state: "pending_dns", reason, next: ["Set the record at the DNS provider.", update] };
   }
-  return {
-    state: "pending_dns",
-    reason: `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`,
-    next: [problem.fix, PROPAGATION, update],
-  };
+  const reason = `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`;
+  return { state: "pending_dns", reason, next: [problem.fix, PROPAGATION, update] };
 }
 
 const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);

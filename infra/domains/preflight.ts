@@ -48,11 +48,9 @@ export async function preflight(
   const certificates: PreflightResult["certificates"] =
     provider === undefined ? await findCertificates(requesting, ownershipTag(owner), options) : new Map();
   const memoized = memoizeResolver(resolver);
-  const toCheck = hosts.map((host) => ({
-    host,
-    held: settings.hold.includes(host),
-    adopt: settings.adopt[host],
-  }));
+  const toCheck = hosts.map((host) => {
+    return { host, held: settings.hold.includes(host), adopt: settings.adopt[host] };
+  });
   const managed = provider && (await findZones(toCheck, { provider, comment }, options, memoized));
   const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
   const located = await Promise.all(
@@ -61,16 +59,13 @@ export async function preflight(
     }),
   );
   const zoneNames = new Map(located.map(({ host, zone: { zone } }) => [host, zone]));
-  const caa = await findCaaProblems(
-    located
-      .filter(({ host }) => requesting.includes(host))
-      .map(({ host, zone }) => ({
-        host,
-        zone,
-        hasCertificate: zones.get(host)?.hasOwnRecord ?? certificates.get(host)?.some(isOwn) ?? false,
-      })),
-    memoized,
-  );
+  const requested = located
+    .filter(({ host }) => requesting.includes(host))
+    .map((each) => {
+      const hasRecord = zones.get(each.host)?.hasOwnRecord;
+      return { ...each, hasCertificate: hasRecord ?? certificates.get(each.host)?.some(isOwn) ?? false };
+    });
+  const caa = await findCaaProblems(requested, memoized);
   const problems = [...(managed?.problems ?? []), ...caa.problems];
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}`);

@@ -81,12 +81,9 @@ export const route53: DnsProvider = {
         ? { type: "CNAME", records: [value], ttl: RECORD_TTL_SECONDS }
         : { type: "A", aliases: [{ name: value, zoneId: targetZoneId, evaluateTargetHealth: false }] };
     const mark = { setIdentifier: comment, weightedRoutingPolicies: [{ weight: 1 }] };
+    const args = { zoneId, name, ...content, ...mark };
     const imported = adopt === undefined ? {} : { import: adopt };
-    return new aws.route53.Record(
-      logicalName,
-      { zoneId, name, ...content, ...mark },
-      { ...options, ...imported },
-    );
+    return new aws.route53.Record(logicalName, args, { ...options, ...imported });
   },
 };
 

@@ -131,16 +131,13 @@ export async function buildFunctions({
 
 /** What a module of one's own imports as `store-orders/http` is `lib/http/index.ts` in the repository, built or not. */
 async function sourceByExport(home: string): Promise<Record<string, string>> {
-  const manifest = JSON.parse(await readFile(join(home, "package.json"), "utf8")) as Manifest;
-  const modules = Object.entries(manifest.exports).filter(([, file]) => typeof file === "object");
+  const manifest = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
+  const entries = Object.entries<{ readonly default: string }>(manifest.exports);
+  const modules = entries.filter(([, file]) => typeof file === "object");
   return Object.fromEntries(
     modules.map(([name, { default: file }]) => [
       `store-orders${name.slice(1)}`,
       join(home, file.replace("./dist/", "").replace(/js$/, "ts")),
     ]),
   );
-}
-
-interface Manifest {
-  readonly exports: Readonly<Record<string, { readonly default: string }>>;
 }

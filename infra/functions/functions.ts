@@ -26,17 +26,12 @@ export function createFunctions(
   const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary } = settings;
   const environment = functionEnvironment({ ...settings, servers }, store);
   const arns = { orders: orders.arn, accounts: accounts.arn };
-  const create = (role: FunctionRole, description: string, timeoutSeconds: number) =>
-    new OrdersFunction(
-      `${name}-${role}`,
-      {
-        ...{ description, code, environment, memoryMiB, timeoutSeconds, reservedConcurrency },
-        ...{ logRetentionDays, permissionsBoundary },
-        handler: `entry.${role}`,
-        statements: tableStatements(PERMISSIONS[role], arns),
-      },
-      { parent },
-    );
+  const shared = { code, environment, memoryMiB, reservedConcurrency, logRetentionDays, permissionsBoundary };
+  const create = (role: FunctionRole, description: string, timeoutSeconds: number) => {
+    const statements = tableStatements(PERMISSIONS[role], arns);
+    const args = { ...shared, description, timeoutSeconds, handler: `entry.${role}`, statements };
+    return new OrdersFunction(`${name}-${role}`, args, { parent });
+  };
   const { timeoutSeconds } = settings;
   const bufferedSeconds = Math.min(timeoutSeconds, BUFFERED_MS / 1_000);
   return {

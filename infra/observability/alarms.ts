@@ -53,12 +53,9 @@ const ONE_DAY = { ...ABOVE_ZERO, period: 86_400, evaluationPeriods: 1, datapoint
 export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   const { functions, tables, certificates } = monitored;
   const { gateway, ofFunction, ofTable, ofCertificate, own } = metricsOf(monitored);
-  const alarm = (key: string, metric: MetricReference, rule: Rule, alarmDescription: string): Alarm => ({
-    ...rule,
-    ...metric,
-    key,
-    alarmDescription,
-  });
+  const alarm = (key: string, metric: MetricReference, rule: Rule, alarmDescription: string): Alarm => {
+    return { ...rule, ...metric, key, alarmDescription };
+  };
   const changes = [
     alarm(
       "changes-age",

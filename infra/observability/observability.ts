@@ -31,12 +31,9 @@ export class Observability extends pulumi.ComponentResource {
     }
     for (const { key, ...alarm } of planAlarms(monitored)) {
       // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.
-      const named = {
-        treatMissingData: "notBreaching",
-        ...alarm,
-        name: pulumi.interpolate`${prefix}-${key}`,
-      };
-      new aws.cloudwatch.MetricAlarm(`${name}-${key}`, { ...named, ...actions }, parent);
+      const named = { ...alarm, name: pulumi.interpolate`${prefix}-${key}` };
+      const alarmArgs = { treatMissingData: "notBreaching", ...named, ...actions };
+      new aws.cloudwatch.MetricAlarm(`${name}-${key}`, alarmArgs, parent);
     }
     const body = pulumi.jsonStringify(dashboardBody(monitored, region));
     const dashboardArgs = { dashboardName: prefix, dashboardBody: body };

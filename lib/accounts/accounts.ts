@@ -196,14 +196,11 @@ export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 
 const HASH_RULE = "Give the SHA-256 of the whole key, as 64 hexadecimal digits in lower case.";
+const NAME_RULE = "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.";
 
 /** The settings of a new key. Throws `InvalidInputError` if one is invalid. */
 function keySettings({ name, expiresAt }: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
-  if (name !== undefined && !isKeyName(name))
-    throw invalidInput(
-      "name",
-      "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.",
-    );
+  if (name !== undefined && !isKeyName(name)) throw invalidInput("name", NAME_RULE);
   if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
     throw invalidInput("expiresAt", "Give a time in the future.");
   return { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };

@@ -8,10 +8,8 @@ import { API_VERSION_PATH } from "../http/operations.ts";
 import { parseInt64 } from "../orders/int64.ts";
 
 export function readInt64(text: string): bigint {
-  return (
-    parseInt64(text) ??
-    invalid("Use an integer from -9223372036854775808 to 9223372036854775807, in plain digits.")
-  );
+  const hint = "Use an integer from -9223372036854775808 to 9223372036854775807, in plain digits.";
+  return parseInt64(text) ?? invalid(hint);
 }
 
 export function readWholeNumber(text: string): number {

@@ -107,12 +107,8 @@ export function explainMissingPackage(error: unknown): unknown {
 /** Replaces an error of an AWS client about missing configuration by one that names what is missing and the fix. */
 export function explainAwsConfiguration(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  if (error.message === "Region is missing") {
-    return invalidInput(
-      "AWS_REGION",
-      "The region is missing. Set AWS_REGION, or choose a profile with AWS_PROFILE.",
-    );
-  }
+  const noRegion = "The region is missing. Set AWS_REGION, or choose a profile with AWS_PROFILE.";
+  if (error.message === "Region is missing") return invalidInput("AWS_REGION", noRegion);
   if (error.name !== "CredentialsProviderError") return error;
   const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
   // A machine may get them some time after its start.

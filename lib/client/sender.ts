@@ -83,18 +83,14 @@ export function createSender(options: SenderOptions): Sender {
     const { origin } = (globalThis as { readonly location?: { readonly origin?: string } }).location ?? {};
     const service = new URL(url).origin;
     if (isOriginAllowed || !origin?.startsWith("http") || service === origin) return false;
-    const limit = startTimeLimit("attempt", attemptTimeoutMs, outer);
+    const { signal, release } = startTimeLimit("attempt", attemptTimeoutMs, outer);
     try {
-      const probe = fetch(`${service}/healthz`, {
-        mode: "no-cors",
-        credentials: "omit",
-        signal: limit.signal,
-      });
-      return (await abortable(probe, limit.signal)).type === "opaque";
+      const probe = fetch(`${service}/healthz`, { mode: "no-cors", credentials: "omit", signal });
+      return (await abortable(probe, signal)).type === "opaque";
     } catch {
       return false;
     } finally {
-      limit.release();
+      release();
     }
   }
 

@@ -21,10 +21,8 @@ export function isInstant(value: unknown): value is Instant {
 export function assertInstant(value: unknown, path: string): Instant {
   if (isInstant(value)) return value;
   const found = typeof value === "number" ? `${value}` : value instanceof Date ? "a Date" : typeof value;
-  throw invalidInput(
-    path,
-    `It is ${found}. Use whole milliseconds since 1970, such as Date.now(); Math.floor() removes a fraction.`,
-  );
+  const message = `It is ${found}. Use whole milliseconds since 1970, such as Date.now(); Math.floor() removes a fraction.`;
+  throw invalidInput(path, message);
 }
 
 /**

@@ -219,17 +219,11 @@ export function parseCustomHost(host: string): ParsedHostname {
   if (!parsed.ok) return parsed;
   const { hostname } = parsed;
   const reserved = findReserved(hostname, SPECIAL_USE_DOMAINS);
-  if (reserved !== undefined) {
-    return rejectHost(
-      "special_use",
-      `${hostname} ends with .${reserved}, a special-use name: nobody can register it, and no certificate is issued for it.`,
-    );
-  }
+  const special = `${hostname} ends with .${reserved}, a special-use name: nobody can register it, and no certificate is issued for it.`;
+  if (reserved !== undefined) return rejectHost("special_use", special);
   if (!isPlatformHost(hostname)) return parsed;
-  return rejectHost(
-    "platform_host",
-    `${hostname} belongs to the cloud platform, whose own host always serves.`,
-  );
+  const ofPlatform = `${hostname} belongs to the cloud platform, whose own host always serves.`;
+  return rejectHost("platform_host", ofPlatform);
 }
 
 /** Names that are reserved for special use (RFC 6761, 6762, 7686, 9476; ICANN for .internal). */
@@ -247,6 +241,5 @@ function findReserved(hostname: string, domains: readonly string[]): string | un
 }
 
 function rejectHost(code: HostnameErrorCode, reason: string): ParsedHostname {
-  const message = `${reason} Write a host under a domain of your own, such as orders.example.com.`;
-  return { ok: false, code, message };
+  return invalid(code, `${reason} Write a host under a domain of your own, such as orders.example.com.`);
 }

@@ -132,21 +132,11 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(path.length === 1 ? domainsSchema.shape : redirectSchema.shape);
 }
 
-/** Hosts that contradict each other: the path, the reason, and the fix. */
-interface Conflict {
-  readonly path: (string | number)[];
-  readonly message: string;
-}
-
 /**
  * Finds the hosts of a mapping with valid fields that contradict each other: aliases or redirects without a primary, a host
  * with two roles, and redirects to a host other than the primary. See lib/domains/README.md#domain-mapping.
  */
-function* findHostConflicts({
-  primary,
-  aliases,
-  redirects,
-}: Pick<DomainMapping, "primary" | "aliases" | "redirects">): Iterable<Conflict> {
+function* findHostConflicts({ primary, aliases, redirects }: Pick<DomainMapping, keyof DomainMapping>) {
   if (primary === undefined) {
     const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";
     if (aliases.length + redirects.length > 0) yield { path: ["primary"], message };

@@ -1,4 +1,4 @@
-import type { TrackedDomain } from "./lifecycle.ts";
+import type { DomainState, TrackedDomain } from "./lifecycle.ts";
 import type { CertificateCheck, HostObservation } from "./observation.ts";
 import { REASONS } from "./verification/reasons.ts";
 
@@ -30,19 +30,15 @@ export function describeProgress(
 
 /** How many steps are done, and the status of the one after them. */
 function stepsDone({ state, attention }: TrackedDomain): [done: number, then: ProgressStep["status"]] {
-  switch (state) {
-    case "pending_dns":
-      return [0, "current"];
-    case "verified":
-    case "certificate_pending":
-      return [2, "current"];
-    case "live":
-      return [4, "next"];
-    case "needs_attention":
-      return [attention === "dns_broken" || attention === "validation_timed_out" ? 0 : 2, "failed"];
-    case "removed":
-      return [0, "next"];
-  }
+  const steps: Readonly<Record<DomainState, [done: number, then: ProgressStep["status"]]>> = {
+    pending_dns: [0, "current"],
+    verified: [2, "current"],
+    certificate_pending: [2, "current"],
+    live: [4, "next"],
+    needs_attention: [attention === "dns_broken" || attention === "validation_timed_out" ? 0 : 2, "failed"],
+    removed: [0, "next"],
+  };
+  return steps[state];
 }
 
 function describeCertificate({ state }: TrackedDomain, check: CertificateCheck | undefined): string {

@@ -188,10 +188,8 @@ function describeInput(definition: UntypedDefinition) {
       return described;
     } catch (error) {
       const reason = errorMessage(error).replace(/\.$/, "");
-      report(
-        `jsonSchemas.${name}`,
-        `The schema has no JSON Schema for the documentation. ${reason}. Give one here.`,
-      );
+      const message = `The schema has no JSON Schema for the documentation. ${reason}. Give one here.`;
+      report(`jsonSchemas.${name}`, message);
       return {};
     }
   };
@@ -200,12 +198,9 @@ function describeInput(definition: UntypedDefinition) {
     report("body", "Only POST, PUT and PATCH have a body.");
   if (version !== undefined && !/^v(?:[2-9]|[1-9]\d{1,2})$/.test(version))
     report("version", "Use a version such as v2, or leave it out for v1.");
+  const taken = "The service has an error with this code. Name it in 'errors', or rename yours.";
   for (const code of Object.keys(ownErrors))
-    if (Object.hasOwn(ERRORS, code) || Object.hasOwn(INPUT_ERRORS, code))
-      report(
-        `ownErrors.${code}`,
-        "The service has an error with this code. Name it in 'errors', or rename yours.",
-      );
+    if (Object.hasOwn(ERRORS, code) || Object.hasOwn(INPUT_ERRORS, code)) report(`ownErrors.${code}`, taken);
   if (issues.length > 0) return { issues };
 
   const { properties = {}, required = [] } = describe("query", query) as {

@@ -73,10 +73,8 @@ export function createGate(options: GateOptions): Gate {
       const headers = { "x-request-id": requestId, ...rateLimitHeaders(quota) };
       return { ok: true, caller: access.caller, headers, ...(wouldReject && { wouldReject }) };
     } catch (error) {
-      return reject(
-        { quota: accessControl.unusedQuota(systemClock()), reply: failureReply(error) },
-        { error },
-      );
+      const quota = accessControl.unusedQuota(systemClock());
+      return reject({ quota, reply: failureReply(error) }, { error });
     }
   };
 }

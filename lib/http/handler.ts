@@ -81,13 +81,10 @@ export function createHandler(options: HandlerOptions): Handler {
   ): Promise<RequestResult> {
     const { operation, storeOperation, perform } = route(request, path);
     const matched = operation === undefined ? {} : { operation };
+    const inStore = performsOwnOrders && storeOperation ? { ...storeOperation, requestId } : undefined;
     let access: Access | undefined;
     try {
-      access = await accessControl.admit(
-        request.headers,
-        address,
-        performsOwnOrders && storeOperation ? { ...storeOperation, requestId } : undefined,
-      );
+      access = await accessControl.admit(request.headers, address, inStore);
       if (!access.ok) return { ...matched, ...access };
       const { quota, caller, outcome, wouldReject } = access;
       const reply = await perform({ request, requestId, caller }, performsOwnOrders ? outcome : undefined);

@@ -152,11 +152,7 @@ function succeeded(operation: Operation): object {
         ? { schema: { $ref: `#/components/schemas/${schema}` }, examples: EXAMPLES[schema] }
         : { schema },
   };
-  return {
-    description,
-    headers: headersOf(namesFor(operation)),
-    ...(content === undefined ? {} : { content }),
-  };
+  return { description, headers: headersOf(namesFor(operation)), ...(content && { content }) };
 }
 
 function failed(

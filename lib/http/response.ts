@@ -143,8 +143,8 @@ function readStreamEnd(end: unknown): StreamEnd {
 const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
 
 /** RFC 9110, section 5. */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Those that frame a message or concern one connection (RFC 9110, section 7.6.1), and those that the service sets. */
 const SERVICE_HEADERS =

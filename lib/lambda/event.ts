@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../http/errors.ts";
 import type { RequestContext } from "../http/options.ts";
 import { IMPLEMENTED_METHODS, MAX_URL_CHARS } from "../http/path.ts";
-import type { RequestHead } from "../http/response.ts";
+import { HEADER_NAME, HEADER_VALUE, type RequestHead } from "../http/response.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
@@ -117,10 +117,6 @@ export class EventHead implements RequestHead {
     return new Request(this.url, { method: this.method, headers: [...this.fields], body: this.#content });
   }
 }
-
-/** What `Headers` accepts, without control characters. */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function toQuery({ multiValueQueryStringParameters }: ProxyEvent): string {
   const pairs = Object.entries(multiValueQueryStringParameters ?? {}).flatMap(([name, values = []]) =>

@@ -73,16 +73,12 @@ function readCertificate(socket: TLSSocket): CertificateCheck {
 
 /** By the error of Node and OpenSSL. Every other one is about trust. */
 function describe(error: string, certificate: PeerCertificate): [code: CertificateErrorCode, found: string] {
-  switch (error) {
-    case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return ["wrong_host", `the server presents a certificate for ${namesOf(certificate)}`];
-    case "CERT_HAS_EXPIRED":
-      return ["expired", `the certificate expired on ${certificate.valid_to}`];
-    case "CERT_NOT_YET_VALID":
-      return ["not_yet_valid", `the certificate is not valid before ${certificate.valid_from}`];
-    default:
-      return ["untrusted", `the certificate is not trusted (${error})`];
-  }
+  if (error === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return ["wrong_host", `the server presents a certificate for ${namesOf(certificate)}`];
+  if (error === "CERT_HAS_EXPIRED") return ["expired", `the certificate expired on ${certificate.valid_to}`];
+  if (error === "CERT_NOT_YET_VALID")
+    return ["not_yet_valid", `the certificate is not valid before ${certificate.valid_from}`];
+  return ["untrusted", `the certificate is not trusted (${error})`];
 }
 
 function namesOf({ subjectaltname = "", subject }: PeerCertificate): string {

@@ -69,12 +69,10 @@ export function createDnsResolver({
 }: DnsResolverOptions = {}): DnsResolver {
   const limits = { timeoutMs, maxAttempts, onAnswer };
   const resolve = createResolve(parseServers(servers), limits, true);
-  const at = (addresses: readonly string[]) =>
-    createResolve(
-      addresses.map((address) => ({ address, port: nameServerPort })),
-      limits,
-      false,
-    );
+  const at = (addresses: readonly string[]) => {
+    const nameServers = addresses.map((address) => ({ address, port: nameServerPort }));
+    return createResolve(nameServers, limits, false);
+  };
   return Object.assign(resolve, { at });
 }
 

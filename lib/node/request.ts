@@ -116,16 +116,10 @@ export function receiveBody(req: NodeRequest): Promise<ErrorCode | "aborted" | u
 
 /** The error to respond with. The URL may be what is too large in a head that Node does not parse to its end. */
 export function parserErrorCode({ code, rawPacket }: ParserError): ErrorCode {
-  switch (code) {
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return "request_timeout";
-    case "HPE_HEADER_OVERFLOW":
-      return "headers_too_large";
-    case "HPE_INVALID_METHOD":
-      return REQUEST_LINE.test(rawPacket?.toString("latin1") ?? "") ? "not_implemented" : "bad_request";
-    default:
-      return "bad_request";
-  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "request_timeout";
+  if (code === "HPE_HEADER_OVERFLOW") return "headers_too_large";
+  const isMethod = code === "HPE_INVALID_METHOD" && REQUEST_LINE.test(rawPacket?.toString("latin1") ?? "");
+  return isMethod ? "not_implemented" : "bad_request";
 }
 
 interface ParserError extends NodeJS.ErrnoException {

@@ -190,10 +190,8 @@ export function shutDown(
   return new Promise((resolve) => {
     const lastBytesRead = new Map<Socket, number>();
     const interval = setInterval(closeIdle, IDLE_MS);
-    const timer = setTimeout(
-      () => connections.forEach((_, socket) => void socket.destroy()),
-      Math.min(graceMs, MAX_TIMER_MS),
-    );
+    const closeAll = () => connections.forEach((_, socket) => void socket.destroy());
+    const timer = setTimeout(closeAll, Math.min(graceMs, MAX_TIMER_MS));
     closeIdle();
 
     const finish = () => {

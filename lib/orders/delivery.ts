@@ -282,13 +282,11 @@ export function deliverChanges({
       if (!(graceMs >= 0)) throw invalidInput("graceMs", "Use a number of milliseconds, at least 0.");
       isStopped = true;
       idle.abort();
-      const timer = setTimeout(
-        () => {
-          isCutOff = true;
-          for (const signal of signals) signal.abort(ENDED);
-        },
-        Math.min(graceMs, MAX_TIMER_MS),
-      );
+      const cutOff = () => {
+        isCutOff = true;
+        for (const signal of signals) signal.abort(ENDED);
+      };
+      const timer = setTimeout(cutOff, Math.min(graceMs, MAX_TIMER_MS));
       await ended;
       clearTimeout(timer);
     },

@@ -27,12 +27,7 @@ export {
   type LifecycleTable,
   type StatusOf,
 } from "../core/lifecycle.ts";
-export {
-  type DeliveredChange,
-  type DeliverOptions,
-  type Delivery,
-  deliverChanges,
-} from "./delivery.ts";
+export { type DeliveredChange, type DeliverOptions, type Delivery, deliverChanges } from "./delivery.ts";
 export {
   type ChangeOrigin,
   changeIdOf,

@@ -123,11 +123,9 @@ export const orderJsonSchema = {
   type: "object",
   description: "An order for an animal. A field that an order does not have is omitted, never null.",
   additionalProperties: false,
-  properties: /* @__PURE__ */ mapFields(({ description, schema, example }) => ({
-    ...schema,
-    description,
-    examples: [example],
-  })),
+  properties: /* @__PURE__ */ mapFields(({ description, schema, example }) => {
+    return { ...schema, description, examples: [example] };
+  }),
 } as const;
 
 function mapFields<T>(map: (field: Omit<OrderField, "validate">) => T): Record<string, T> {

@@ -127,10 +127,8 @@ function inspectAccount(account: Account, at: Instant, plans: PlanTable, report:
     validatePlan({ plan, ...(customLimits === undefined ? {} : { customLimits }) }, plans);
   } catch (error) {
     if (!isInvalidInput(error)) throw error;
-    add(
-      `The plan '${plan}' gives it no limits, so its keys are rejected. ${error.message}`,
-      `Give the file of your own plans with --plans; otherwise run 'accounts set-plan ${id}'.`,
-    );
+    const repair = `Give the file of your own plans with --plans; otherwise run 'accounts set-plan ${id}'.`;
+    add(`The plan '${plan}' gives it no limits, so its keys are rejected. ${error.message}`, repair);
   }
   const active = keys.filter((key) => isActive(key, at));
   if (active.length > MAX_ACTIVE_KEYS)
@@ -141,12 +139,9 @@ function inspectAccount(account: Account, at: Instant, plans: PlanTable, report:
     const isOwn = key.id.startsWith(`${id}.`) && isFirst;
     // A short hash is that of a key whose details are lost, on DynamoDB.
     const isValid = HASH.test(key.hash) && [createdAt, expiresAt, revokedAt].every(Number.isSafeInteger);
-    if (!isOwn || !isValid)
-      report(
-        `key ${key.id}`,
-        "Its identifier, hash or dates are not those of a key of this account.",
-        `Revoke the key, and issue another one: 'keys list --account ${id}'.`,
-      );
+    const problem = "Its identifier, hash or dates are not those of a key of this account.";
+    const repair = `Revoke the key, and issue another one: 'keys list --account ${id}'.`;
+    if (!isOwn || !isValid) report(`key ${key.id}`, problem, repair);
   }
   const windows = { minute: MINUTE_MS, day: DAY_MS } as const;
   for (const name of ["minute", "day"] as const) {

@@ -159,12 +159,9 @@ interface PlanFlags {
 function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags, plans: PlanTable): PlanAssignment<string> {
   const isPartial = (perMinute === undefined) !== (perDay === undefined);
   const isMissing = perMinute === undefined && Object.hasOwn(plans, plan) && plans[plan] === "custom";
-  if (isPartial || isMissing) {
-    throw invalidInput(
-      "--per-minute, --per-day",
-      "Set both options for a plan with custom limits, such as enterprise, and neither for another one.",
-    );
-  }
+  const message =
+    "Set both options for a plan with custom limits, such as enterprise, and neither for another one.";
+  if (isPartial || isMissing) throw invalidInput("--per-minute, --per-day", message);
   const limits =
     perMinute === undefined || perDay === undefined ? {} : { customLimits: { perMinute, perDay } };
   const wrong = Object.hasOwn(plans, plan) ? { perMinute, perDay } : { plan };

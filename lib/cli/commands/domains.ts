@@ -155,10 +155,8 @@ function createResolver(server: string | undefined, limits: DnsResolverOptions =
 
 function readAuthority(name: string): CertificateAuthority {
   const names = Object.keys(AUTHORITIES).join(", ");
-  return (
-    findAuthority(name) ??
-    invalid(`Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`)
-  );
+  const hint = `Choose one of ${names}, or give its issuer domain, such as letsencrypt.org.`;
+  return findAuthority(name) ?? invalid(hint);
 }
 
 /** Without an answer the zone is a guess, which is better than a long wait. */
@@ -211,11 +209,8 @@ export function readZones(
 ): ReadonlyMap<string, string> {
   const zones = readPairs("--zone", values, isDomain);
   for (const [host, zone] of zones) {
-    if (!isWithin(host, zone))
-      throw invalidInput(
-        "--zone",
-        `${host} is not in the zone ${zone}: a zone contains the names that end with its own.`,
-      );
+    const message = `${host} is not in the zone ${zone}: a zone contains the names that end with its own.`;
+    if (!isWithin(host, zone)) throw invalidInput("--zone", message);
   }
   return zones;
 }
@@ -236,11 +231,8 @@ export function assignTargets(
     if (text === undefined)
       throw invalidInput("--target", `${host.host} has no target. Add --target ${host.host}=VALUE.`);
     const target = readTarget(text);
-    if (isDomain(target))
-      throw invalidInput(
-        "--target",
-        `${target} is one of the domains. Give the platform host that its record points to.`,
-      );
+    const message = `${target} is one of the domains. Give the platform host that its record points to.`;
+    if (isDomain(target)) throw invalidInput("--target", message);
     return { ...host, target };
   });
 }
@@ -263,11 +255,8 @@ function readPairs(
       const parsed = parseHostname(name);
       return parsed.ok ? parsed.hostname : normalizeName(name);
     });
-    if (!value || rest.length > 0 || !isDomain(host) || pairs.has(host))
-      throw invalidInput(
-        option,
-        `${text}: Write HOST=VALUE, with one of the domains, and each of them once.`,
-      );
+    const message = `${text}: Write HOST=VALUE, with one of the domains, and each of them once.`;
+    if (!value || rest.length > 0 || !isDomain(host) || pairs.has(host)) throw invalidInput(option, message);
     pairs.set(host, value);
   }
   return pairs;

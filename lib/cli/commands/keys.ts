@@ -138,10 +138,8 @@ const EXPIRING_MS = 30 * DAY_MS;
 /** The error does not repeat the argument, which may be the key. */
 function readDash(text: string): string {
   if (text === "-") return text;
-  throw invalidInput(
-    "KEY",
-    "Write - and pass the key on standard input: an argument stays in the shell's history.",
-  );
+  const message = "Write - and pass the key on standard input: an argument stays in the shell's history.";
+  throw invalidInput("KEY", message);
 }
 
 const MAX_INPUT_CHARS = 65_536;

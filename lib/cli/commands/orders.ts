@@ -122,10 +122,8 @@ const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
 async function exportOrders(orders: OrderStore, { terminal, exit }: CommandContext): Promise<void> {
   // On a terminal that shows the orders themselves, progress would be mixed with them.
   const barScreen = terminal.display ? undefined : terminal.barScreen;
-  const progress = await createProgress(
-    { barScreen, log: terminal.log },
-    { format: "{exported} orders exported", initial: { exported: 0 } },
-  );
+  const shown = { format: "{exported} orders exported", initial: { exported: 0 } };
+  const progress = await createProgress({ barScreen, log: terminal.log }, shown);
   let [exported, damaged] = [0, 0];
   const onDamaged = ({ problem }: DamagedOrder) => {
     damaged++;

@@ -302,12 +302,9 @@ function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables)
   const text = readVariable(env, KEEP_ALIVE_VARIABLE);
   if (keepAliveSeconds === undefined && text === undefined) return {};
   const seconds = keepAliveSeconds ?? Number(/^\d+$/.exec(`${text}`));
+  const hint = `Use a whole number from 1 to ${MAX_KEEP_ALIVE_SECONDS}.`;
   if (seconds < 1 || seconds > MAX_KEEP_ALIVE_SECONDS)
-    throw invalidValue(
-      KEEP_ALIVE_VARIABLE,
-      `${text}`,
-      `Use a whole number from 1 to ${MAX_KEEP_ALIVE_SECONDS}.`,
-    );
+    throw invalidValue(KEEP_ALIVE_VARIABLE, `${text}`, hint);
   return { keepAliveTimeoutMs: seconds * 1_000 };
 }
 

@@ -50,10 +50,7 @@ export function parseList(query = ""): AccountList {
   const [show = "all", after = ""] = [params.get("show") ?? undefined, params.get("after") ?? undefined];
   const starts = after === "" ? [] : after.split(",");
   const isValid = starts.length <= MAX_STARTS && starts.every(isAccountId);
-  return {
-    show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all",
-    starts: isValid ? starts : [],
-  };
+  return { show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all", starts: isValid ? starts : [] };
 }
 
 /** The query string of a list; empty for the first page of all accounts. */

@@ -304,10 +304,8 @@ export async function replaceFile(path: string, before: FileContent, text: strin
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "EEXIST")
       return fail("not_written", `${next} exists. If no console is writing, delete it, and try again.`);
-    return fail(
-      "not_written",
-      `The file cannot be replaced (${code}). The console needs to write in its directory.`,
-    );
+    const message = `The file cannot be replaced (${code}). The console needs to write in its directory.`;
+    return fail("not_written", message);
   } finally {
     if (file !== undefined) {
       await file.close();

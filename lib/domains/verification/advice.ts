@@ -24,12 +24,10 @@ const VERIFY: Readonly<Record<Deployment, string>> = {
  * result of a verification, whose state is `unknown` if a lookup failed.
  */
 export function adviceFor(
-  {
-    state,
-    attention = "certificate_overdue",
-  }: { readonly state: DomainState | "unknown"; readonly attention?: AttentionReason },
+  domain: { readonly state: DomainState | "unknown"; readonly attention?: AttentionReason },
   deployment: Deployment = "stack",
 ): readonly string[] {
+  const { state, attention = "certificate_overdue" } = domain;
   const [request, verify] = [REQUEST_CERTIFICATE[deployment], VERIFY[deployment]];
   switch (state) {
     case "pending_dns":

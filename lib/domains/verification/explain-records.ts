@@ -56,12 +56,10 @@ export function explain(input: HostCheckInput) {
     },
 
     /** The zone's own name servers have the right record, the resolver has an old answer. */
-    outdated: (reasons: readonly Reason[]): Reason =>
-      reason(
-        "answer_outdated",
-        `${reasons[0]?.found}; the name servers of ${zone} have the record`,
-        `Nothing is left to do at the DNS provider. ${MEMORY}`,
-      ),
+    outdated([first]: readonly Reason[]): Reason {
+      const found = `${first?.found}; the name servers of ${zone} have the record`;
+      return reason("answer_outdated", found, `Nothing is left to do at the DNS provider. ${MEMORY}`);
+    },
 
     /** The zone's own name servers have another answer than the resolver. */
     outdatedNote: `This is what the name servers of ${zone} answer now. ${MEMORY}`,
@@ -87,11 +85,8 @@ export function explain(input: HostCheckInput) {
       }
       const isCompleted = names[1] === `${target}.${zone}`;
       const hint = isCompleted ? " End it with a dot: the provider has appended the zone." : "";
-      return reason(
-        code,
-        found,
-        `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`,
-      );
+      const fix = `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`;
+      return reason(code, found, fix);
     },
 
     /** The host has other records beside its CNAME: some visitors reach them. */
@@ -132,12 +127,10 @@ export function explain(input: HostCheckInput) {
     },
 
     /** A wrong record comes from a wildcard record, so there may be none of the host itself to change or remove. */
-    wildcard: ({ code, found }: Reason): Reason =>
-      reason(
-        code,
-        `${found}, as for every name that matches a wildcard record`,
-        `${provider}, set a CNAME record in place of any other record of ${label}: ${record}. It takes precedence over the wildcard record, which can stay.`,
-      ),
+    wildcard({ code, found }: Reason): Reason {
+      const fix = `${provider}, set a CNAME record in place of any other record of ${label}: ${record}. It takes precedence over the wildcard record, which can stay.`;
+      return reason(code, `${found}, as for every name that matches a wildcard record`, fix);
+    },
 
     /** The platform has not assigned a target. The record can be set only afterwards. */
     unknownTarget(isValidated: boolean): Reason {

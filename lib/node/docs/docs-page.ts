@@ -55,14 +55,9 @@ export function docsPage({
   }
 
   async function load(name: string): Promise<ReturnType<typeof cachedDocument> | undefined> {
-    switch (name) {
-      case "":
-        return page();
-      case "page.css":
-        return toDocument(CSS, PAGE_CSS);
-      case "page.js":
-        return toDocument(SCRIPT, PAGE_SCRIPT);
-    }
+    if (name === "") return page();
+    if (name === "page.css") return toDocument(CSS, PAGE_CSS);
+    if (name === "page.js") return toDocument(SCRIPT, PAGE_SCRIPT);
     const body = await vendorFile(name);
     // The page requests these files with the version in the query, so the content of a URL never changes.
     return body && toDocument(VENDOR_FILES[name] ?? "", body, IMMUTABLE_CACHE);

@@ -35,11 +35,8 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
       assert.ok(admission.ok);
       const isPerformed = admission.outcome !== undefined;
       assert.ok(!isPerformed || performsOn === orders, "an outcome needs performsOn");
-      if (operation === CANCEL)
-        assert.equal(
-          (await findOrder(orders, ORDER.record.id))?.status,
-          isPerformed ? "cancelled" : "pending",
-        );
+      const status = isPerformed ? "cancelled" : "pending";
+      if (operation === CANCEL) assert.equal((await findOrder(orders, ORDER.record.id))?.status, status);
     }
   });
 

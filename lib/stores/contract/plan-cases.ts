@@ -5,10 +5,7 @@ import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { defineCases } from "./contract-case.ts";
 import { AT, FIRST, KEY, outcomeName } from "./fixture.ts";
 
-const POLICY: AdmissionPolicy = {
-  ...DEFAULT_BAN_POLICY,
-  plans: { tiny: { perMinute: 2, perDay: 3 } },
-};
+const POLICY: AdmissionPolicy = { ...DEFAULT_BAN_POLICY, plans: { tiny: { perMinute: 2, perDay: 3 } } };
 
 const LIMITS = { perMinute: 2, perDay: 9 };
 

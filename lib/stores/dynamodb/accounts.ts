@@ -269,11 +269,8 @@ export function belongTogether({ item, details }: AccountItems): boolean {
 }
 
 function settingsOf({ item, details }: AccountItems): AccountSettings {
-  return {
-    id: stringOf(item["id"]),
-    ...planOf(item),
-    keys: keysIn(details, item) ?? keysWithoutDetails(item),
-  };
+  const keys = keysIn(details, item) ?? keysWithoutDetails(item);
+  return { id: stringOf(item["id"]), ...planOf(item), keys };
 }
 
 export function accountOf(items: AccountItems): Account {

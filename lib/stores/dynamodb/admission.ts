@@ -27,6 +27,7 @@ import {
   type ItemChange,
   newWriteToken,
   numberValue,
+  numberValues,
   stringOf,
   type TableClient,
 } from "./table.ts";
@@ -117,12 +118,8 @@ function admitUpdate(
       clause: `#plan = :plan${index} AND #minuteCount < ${perMinute} AND #dayCount < ${perDay}`,
       values: {
         [`:plan${index}`]: { S: plan },
-        ...(limits === "custom"
-          ? {}
-          : {
-              [perMinute as string]: numberValue(limits.perMinute),
-              [perDay as string]: numberValue(limits.perDay),
-            }),
+        ...(limits !== "custom" &&
+          numberValues({ [`${perMinute}`]: limits.perMinute, [`${perDay}`]: limits.perDay })),
       },
     };
   });

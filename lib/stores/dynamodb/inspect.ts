@@ -28,12 +28,10 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
     async inspect(add) {
       report = add;
       const settings = await accounts.get(SETTINGS_KEY, callTimeout());
-      if (settings === undefined || numberOf(settings["layout"]) !== LAYOUT_VERSION)
-        report(
-          "table accounts",
-          `Its item ${SETTINGS_KEY.id.S} does not say that the layout is version ${LAYOUT_VERSION}.`,
-          `Run 'tables create', which adds a missing item; if it has another version, set 'layout'.`,
-        );
+      const problem = `Its item ${SETTINGS_KEY.id.S} does not say that the layout is version ${LAYOUT_VERSION}.`;
+      const repair =
+        "Run 'tables create', which adds a missing item; if it has another version, set 'layout'.";
+      if (numberOf(settings?.["layout"]) !== LAYOUT_VERSION) report("table accounts", problem, repair);
       return true;
     },
 
@@ -89,11 +87,8 @@ function inspectItem(item: Item, report: Report): InspectedOrder {
   const { bucket, status, wire } = item;
   const id = idOf(item);
   const expected = bucketOf(id);
-  if (bucket?.N !== `${expected}`)
-    report(
-      `order ${id}`,
-      `It is in bucket ${bucket?.N}, where no call finds it; its bucket is ${expected}.`,
-      "Write the item with its own bucket, unless there is one, and delete this one.",
-    );
+  const problem = `It is in bucket ${bucket?.N}, where no call finds it; its bucket is ${expected}.`;
+  const repair = "Write the item with its own bucket, unless there is one, and delete this one.";
+  if (bucket?.N !== `${expected}`) report(`order ${id}`, problem, repair);
   return { id, status: stringOf(status), wire: stringOf(wire), readHistory: () => historyOf(item) };
 }

@@ -176,11 +176,8 @@ export function createOutbox(table: TableClient): Outbox {
 
     async lease(limit, at, number) {
       if (await isEmpty()) return [];
-      const due = await readBuckets(
-        "#u BETWEEN :zero AND :at",
-        numberValues({ ":zero": 0, ":at": at }),
-        limit,
-      );
+      const values = numberValues({ ":zero": 0, ":at": at });
+      const due = await readBuckets("#u BETWEEN :zero AND :at", values, limit);
       const oldest = due.toSorted(byAge).slice(0, limit);
       return (await mapBounded(oldest, MAX_CONCURRENT_WRITES, (item) => lease(item, at, number))).flat();
     },

@@ -42,11 +42,8 @@ export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): Dynamo
     throw invalidInput(`tables.${table}`, "Name this table, too, or set the prefix of both.");
   };
   const names = { orders: nameOf("orders"), accounts: nameOf("accounts") };
-  if (names.orders === names.accounts)
-    throw invalidInput(
-      "tables",
-      `Both tables are named ${names.orders}. Orders and accounts need a table each.`,
-    );
+  const message = `Both tables are named ${names.orders}. Orders and accounts need a table each.`;
+  if (names.orders === names.accounts) throw invalidInput("tables", message);
   return names;
 }
 

@@ -96,11 +96,7 @@ export async function withConnection<T>(
   } catch (error) {
     if (isForeignSession(error)) unprepared.add(pool);
     // Another session may be able to do what this one cannot.
-    if (!isWrongSession(error))
-      mustClose = await send({ text: "ROLLBACK" }).then(
-        () => false,
-        () => true,
-      );
+    if (!isWrongSession(error)) await send({ text: "ROLLBACK" }).then(() => (mustClose = false), ignore);
     throw isOpenTransaction(error) ? openTransaction() : error;
   } finally {
     if (!mustClose) connection.removeListener?.("error", ignore);

@@ -17,6 +17,8 @@ const CONSTRAINTS: readonly (readonly [constraint: string, meaning: string])[] =
 ];
 
 const AS_PRINTED = "as 'database migrate --print' prints it";
+const HIDDEN =
+  "Row level security applies to this role, so a policy can hide rows, and the store does not use it.";
 
 /** Reads the tables of a schema to check them. Each page is a transaction of its own. */
 export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA): Inspection {
@@ -34,18 +36,10 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     );
     if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
     for (const [table, isHidden, isReadable] of tables) {
-      if (isTrue(isHidden))
-        report(
-          `table ${table}`,
-          "Row level security applies to this role, so a policy can hide rows, and the store does not use it.",
-          `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`,
-        );
-      if (!isTrue(isReadable))
-        report(
-          `table ${table}`,
-          "This role may not read it.",
-          `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`,
-        );
+      const disable = `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`;
+      const grant = `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`;
+      if (isTrue(isHidden)) report(`table ${table}`, HIDDEN, disable);
+      if (!isTrue(isReadable)) report(`table ${table}`, "This role may not read it.", grant);
     }
     return tables.every(([, isHidden, isReadable]) => !isTrue(isHidden) && isTrue(isReadable));
   }
@@ -62,13 +56,10 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       ...[schema, `${schema}.api_keys`],
     );
     const known = found.map(([constraint]) => constraint);
+    const repair = `Add it ${AS_PRINTED}, once no row breaks it.`;
     for (const [constraint, problem] of CONSTRAINTS)
       if (!known.includes(constraint))
-        report(
-          `table ${constraint.split(" ")[0]}`,
-          `It has no valid ${problem}.`,
-          `Add it ${AS_PRINTED}, once no row breaks it.`,
-        );
+        report(`table ${constraint.split(" ")[0]}`, `It has no valid ${problem}.`, repair);
   }
 
   /** Reports a trigger function or triggers that lose changes, or write them elsewhere. */

@@ -3,7 +3,7 @@ import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { blockersStatement, LOCK_WAIT_MS, takeStrongLocks } from "./blockers.ts";
-import { type Database, isTrue, write } from "./database.ts";
+import { type Database, isTrue, type Work, write } from "./database.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
@@ -56,7 +56,7 @@ export function createOutbox(database: Database): Outbox {
     },
 
     async switch(on) {
-      const deadline = performance.now() + CALL_TIMEOUT_MS;
+      const since = performance.now();
       // Those that call our function in every session, and all.
       const count = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
         FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
@@ -77,19 +77,16 @@ export function createOutbox(database: Database): Outbox {
             ...create("outbox_changed", "UPDATE", "OLD TABLE AS o NEW TABLE AS n"),
           ]
         : OUTBOX_TRIGGERS.map((name) => `DROP TRIGGER IF EXISTS ${name} ON ${schema}.orders`);
+      const work: Work<void> = {
+        durable: true,
+        maxLockWaitMs: LOCK_WAIT_MS,
+        first: [{ text: "SELECT true" }],
+        decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
+      };
       await takeStrongLocks({
-        deadline,
+        deadline: since + CALL_TIMEOUT_MS,
         readBlockers: () => read(blockersStatement({ schema, tables: ["orders"], isExclusive: !on })),
-        attempt: () =>
-          change(
-            {
-              durable: true,
-              maxLockWaitMs: LOCK_WAIT_MS,
-              first: [{ text: "SELECT true" }],
-              decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
-            },
-            deadline - CALL_TIMEOUT_MS,
-          ),
+        attempt: () => change(work, since),
       });
     },
 

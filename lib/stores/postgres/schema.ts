@@ -262,7 +262,8 @@ export async function migrate(
   try {
     await execute(migrationSql(schema, scripts));
   } catch (error) {
-    if (isForbidden(error)) throw mayNotMigrate(error);
+    const forbidden = `The role may not create tables. Run ${COMMAND} as a role that may, or apply what --print prints.`;
+    if (isForbidden(error)) throw new StoreUnavailableError(forbidden, { cause: error });
     throw error instanceof DatabaseError && error.sqlState === "23505" ? sameHash(schema, error) : error;
   }
   return { from, to };
@@ -287,25 +288,15 @@ export function wrongVersion(version: number): StoreUnavailableError {
     const message = "A newer version has migrated the database. Upgrade store-orders.";
     return new StoreUnavailableError(message, { cause, retryable: false });
   }
-  if (Number.isNaN(version))
-    return new StoreUnavailableError(
-      "The setting schema_version of the database is not a number. Correct it.",
-    );
-  return new StoreUnavailableError(
-    `The database has schema version ${version}, and this version needs ${SCHEMA_VERSION}. Run ${COMMAND}.`,
-  );
+  const message = Number.isNaN(version)
+    ? "The setting schema_version of the database is not a number. Correct it."
+    : `The database has schema version ${version}, and this version needs ${SCHEMA_VERSION}. Run ${COMMAND}.`;
+  return new StoreUnavailableError(message);
 }
 
 /** The error of a database that has no tables of ours, and may not get them from this process. */
 export function missingTables(schema: string): StoreUnavailableError {
   return new StoreUnavailableError(
     `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Create them with ${COMMAND}.`,
-  );
-}
-
-function mayNotMigrate(cause: unknown): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `The role may not create tables. Run ${COMMAND} as a role that may, or apply what --print prints.`,
-    { cause },
   );
 }

@@ -148,9 +148,5 @@ export function accountStatements(db: DatabaseSync) {
     resetRejections: `UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
       WHERE account = ? AND id = ?`,
   };
-  return {
-    db,
-    ...prepareAll(db, accounts, "setReturnArrays"),
-    ...prepareAll(db, others, "setReadBigInts"),
-  };
+  return { db, ...prepareAll(db, accounts, "setReturnArrays"), ...prepareAll(db, others, "setReadBigInts") };
 }

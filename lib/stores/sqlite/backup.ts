@@ -60,14 +60,11 @@ export async function backUpSqlite({
   }
 }
 
-interface ReadOnlyDatabase {
-  readonly db: sqlite.DatabaseSync;
-  /** False if another process has written to it, and this connection cannot see that. */
-  isCurrent(): boolean;
-}
-
-/** Opens a database to read it, also where nothing can be written. Nothing is migrated. */
-export function openReadOnly(path: string): ReadOnlyDatabase {
+/**
+ * Opens a database to read it, also where nothing can be written. Nothing is migrated. `isCurrent` is false if another
+ * process has written to it, and this connection cannot see that.
+ */
+export function openReadOnly(path: string) {
   const file = toFileName(path);
   try {
     return { db: openAndRead(file), isCurrent: () => true };

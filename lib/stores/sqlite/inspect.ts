@@ -50,12 +50,10 @@ export function inspectSqlite(path: string): Inspection {
     const counted =
       all(`SELECT c.status, c.count, (SELECT count(*) FROM orders o WHERE o.status = c.status) AS orders
       FROM order_counts c WHERE c.count <> orders`);
+    const recount =
+      "Run: UPDATE order_counts SET count = (SELECT count(*) FROM orders o WHERE o.status = order_counts.status)";
     for (const { status, count, orders } of counted)
-      report(
-        DATABASE,
-        `It counts ${count} ${status} orders, and has ${orders}.`,
-        `Run: UPDATE order_counts SET count = (SELECT count(*) FROM orders o WHERE o.status = order_counts.status)`,
-      );
+      report(DATABASE, `It counts ${count} ${status} orders, and has ${orders}.`, recount);
     return isReadable;
   }
 

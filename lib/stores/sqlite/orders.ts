@@ -159,11 +159,9 @@ function placeQuery(db: DatabaseSync) {
       for (const order of some) outcomes.push(areNew ? "placed" : placeOne(order, history));
     }
     // A trigger would run for every row, which takes an import a third longer.
-    const placed = Object.groupBy(
-      orders.filter((_, index) => outcomes[index] === "placed"),
-      ({ status }) => status,
-    );
-    for (const [status, { length }] of Object.entries(placed)) addToCount.run(status, length);
+    const placed = orders.filter((_, index) => outcomes[index] === "placed");
+    for (const [status, { length }] of Map.groupBy(placed, (order) => order.status))
+      addToCount.run(status, length);
     return outcomes;
   };
 }

@@ -126,7 +126,7 @@ export function describeRecord(
     return { state: "pending_dns", reason, next: ["Set the record at the DNS provider.", update] };
   }
   const reason = `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`;
-  return { state: "pending_dns", reason, next: [problem.fix, PROPAGATION, update] };
+  return { state: "pending_dns", reason, next: [escapeControls(problem.fix), PROPAGATION, update] };
 }
 
 const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);

@@ -17,7 +17,7 @@ export function defineHealth(command: Command, context: CommandContext): void {
     .action(async ({ basePath = "", ...flags }: Partial<ListenAddress> & { readonly basePath?: string }) => {
       const { host, port } = readListenAddress(flags, context.env);
       if (port === 0) throw invalidInput("--port or PORT", "Give the port that 'serve' has printed.");
-      const url = `http://${formatHost(ANY_ADDRESS[host] ?? host)}:${port}${basePath}/healthz`;
+      const url = `http://${formatHost(ANY_ADDRESS.get(host) ?? host)}:${port}${basePath}/healthz`;
       const status = await readStatus(url).catch(errorMessage);
       if (status === 200) await printResult(context, { url, status });
       else context.fail({ code: "unhealthy", message: `${url}: ${status}` });
@@ -25,7 +25,10 @@ export function defineHealth(command: Command, context: CommandContext): void {
 }
 
 /** A server that listens on every address is asked on loopback. */
-const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+const ANY_ADDRESS = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
 
 const MAX_WAIT_MS = 4_000;
 

@@ -46,3 +46,8 @@ test("a port that was chosen by the server has to be named", async () => {
   const { status, stderr } = await cli.run(["health"], { env: { PORT: "0" } });
   expect([status, stderr]).toEqual([2, expect.stringContaining("--port or PORT: Give the port")]);
 });
+
+test("a host with the name of a property that every object has is asked like any other", async () => {
+  const { status, stderr } = await cli.run(["health", "--host", "constructor", "--json"]);
+  expect([status, JSON.parse(stderr).code]).toEqual([1, "unhealthy"]);
+});

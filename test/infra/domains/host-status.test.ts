@@ -8,7 +8,7 @@ const problem = {
   name: host,
   found: "CNAME elsewhere.example.net\u001b[2J",
   expected: "CNAME target",
-  fix: "Change it.",
+  fix: "Change\u001b[2J it.",
 } as const;
 
 describe("an awaited certificate", () => {
@@ -57,7 +57,7 @@ describe("a host with a domain name", () => {
     expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [gone] }, 0)).toMatchObject({
       state: "live",
       reason: expect.stringContaining("The certificate cannot be renewed"),
-      next: ["Change it."],
+      next: ["Change\\u001b[2J it."],
     });
   });
 
@@ -67,7 +67,7 @@ describe("a host with a domain name", () => {
     ).toMatchInlineSnapshot(`
       {
         "next": [
-          "Change it.",
+          "Change\\u001b[2J it.",
           "DNS changes may take up to 48 hours to propagate.",
           "Update again once it is set: the host is then reported as live.",
         ],

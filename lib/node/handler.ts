@@ -139,6 +139,7 @@ export class NodeRequestHead implements RequestHead {
   readonly #req: NodeRequest;
   readonly #rawHeaders: readonly string[];
   readonly #values: NodeRequest["headers"];
+  readonly #url: string;
   readonly headers = this;
   readonly method: string;
   /** Path and query as received, without the scheme and the authority that an absolute target has. */
@@ -151,13 +152,14 @@ export class NodeRequestHead implements RequestHead {
     this.#values = req.headers;
     this.method = req.method ?? "GET";
     const { url = "/" } = req;
+    this.#url = url;
     this.target = url.startsWith("/") ? url : splitTarget(url).path;
   }
 
   get url(): string {
     const { target } = this;
     const scheme = (this.#req.socket as TLSSocket).encrypted ? "https" : "http";
-    const host = hostOfRequest({ headers: this.#values }) || "localhost";
+    const host = hostOfRequest({ headers: this.#values, url: this.#url }) || "localhost";
     return `${scheme}://${host}${target.startsWith("/") ? "" : "/"}${target}`;
   }
 

@@ -9,9 +9,12 @@ import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
 /** A request of Node, over HTTP/1 or HTTP/2. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
-/** The requested host. Over HTTP/2, it is in `:authority`. */
-export function hostOfRequest({ headers }: Pick<NodeRequest, "headers">): string | undefined {
-  return (headers[":authority"] as string | undefined) ?? headers.host;
+/** The requested host. Over HTTP/2, it is in `:authority`; in HTTP/1.0, it may only be in an absolute target. */
+export function hostOfRequest({
+  headers,
+  url = "",
+}: Pick<NodeRequest, "headers" | "url">): string | undefined {
+  return (headers[":authority"] as string | undefined) ?? headers.host ?? splitTarget(url).authority;
 }
 
 /**
@@ -29,7 +32,8 @@ export function validateRequest(req: NodeRequest): ErrorCode | undefined {
   const host = hostOfRequest(req);
   // Node's `headers` hides duplicates.
   const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
-  if (hosts > 1 || (host === undefined && httpVersion !== "1.0")) return "bad_request";
+  const isNamed = hostOfRequest({ headers }) !== undefined;
+  if (hosts > 1 || (!isNamed && httpVersion !== "1.0")) return "bad_request";
   // RFC 9113, section 8.3.1.
   if (hosts === 1 && headers.host !== host) return "bad_request";
   if (!HOST.test(host ?? "")) return "bad_request";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { watchDomainsFile } from "../../../lib/cli/served-domains.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
+import { openSocket } from "../../support/http/raw-connection.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 
 const cli = createCommandLineHere();
@@ -36,6 +37,18 @@ test("serve --domains routes by Host, and a change of the file takes effect at t
   expect(await get("evil.example")).toEqual([421, undefined]);
   expect(await get(new URL(url).host)).toEqual([401, undefined]);
   expect(await get("localhost")).toEqual([401, undefined]);
+  // In HTTP/1.0, the host may only be in the target.
+  const statusOf = async (target: string) => {
+    const connection = openSocket(url);
+    connection.send(`GET ${target} HTTP/1.0\r\n\r\n`);
+    return (await connection.closed()).responses[0]?.status;
+  };
+  expect(await statusOf("http://evil.example/v1/store/orders")).toBe(421);
+  expect(await statusOf("http://www.orders.example.com/v1/store/orders")).toBe(301);
+  expect(await statusOf("http://orders.example.com/v1/store/orders")).toBe(401);
+  expect(await statusOf("http://x:99999/v1/store/orders")).toBe(400);
+  expect(await statusOf("http://a@b/v1/store/orders")).toBe(400);
+  expect(await statusOf("/v1/store/orders")).toBe(401);
 
   writeFileSync(`${file}.new`, "domains: { primary: orders.example.com }");
   renameSync(`${file}.new`, file);

@@ -114,7 +114,8 @@ export function createHandler(options: HandlerOptions): Handler {
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
-      const event = toEvent(result, end, { request, context, requestId, startedAt });
+      const keyHeaders = options.keys?.headers;
+      const event = toEvent(result, end, { request, context, requestId, startedAt, keyHeaders });
       startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
     const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;

@@ -2,6 +2,7 @@ import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
+import { presentedKey } from "./access.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
@@ -53,6 +54,8 @@ interface Received {
   readonly context: RequestContext;
   readonly requestId: string;
   readonly startedAt: number;
+  /** The headers that can have a key, besides `Authorization`. */
+  readonly keyHeaders: readonly string[] | undefined;
 }
 
 const MAX_PATH_CHARS = 512;
@@ -67,13 +70,16 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
   end: StreamEnd,
-  { request, context, requestId, startedAt }: Received,
+  { request, context, requestId, startedAt, keyHeaders }: Received,
 ): RequestEvent {
+  const { headers } = request;
   const path = loggedPath(request, context);
-  const traceparent = request.headers.get("traceparent") ?? "";
+  const traceparent = headers.get("traceparent") ?? "";
   const error = end.status === "failed" ? end.error : thrown;
-  const presented = caller === undefined ? (request.headers.get("authorization") ?? "") : "";
-  const claimed = accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1));
+  // Also without the scheme, which the caller may have left out.
+  const presented = presentedKey(headers, keyHeaders) ?? headers.get("authorization") ?? "";
+  const claimed =
+    caller === undefined ? accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1)) : undefined;
   return {
     requestId,
     method: request.method,
@@ -98,8 +104,11 @@ export function toEvent(
 function loggedPath(request: RequestHead, { target, requestError }: RequestContext): string | undefined {
   if (target === undefined && requestError !== undefined) return undefined;
   const path = (target ?? targetOf(request.url)).replace(/[?#].*/s, "");
-  // Decoded first, so that an encoded underscore does not hide a key. The rest, of which nothing is logged, costs nothing.
-  const safe = redactKeys(decodeUnreserved(path.slice(0, 3 * MAX_PATH_CHARS)));
+  // The rest, of which nothing is logged, costs nothing.
+  const start = path.slice(0, 3 * MAX_PATH_CHARS);
+  // Decoded first, so that an escape does not hide a key, not even one that is escaped again.
+  const plain = decodeUnreserved(start.replaceAll(/%(?:25)+/g, "%"));
+  const safe = [redactKeys(plain)].find((text) => text !== plain) ?? redactKeys(decodeUnreserved(start));
   return safe.length > MAX_PATH_CHARS || path.length > 3 * MAX_PATH_CHARS
     ? `${safe.slice(0, MAX_PATH_CHARS)}…`
     : safe;

@@ -11,8 +11,12 @@ test.each([
   ["/v1/so_test_shop_0000000000", "/v1/so_test_shop_…"],
   ["/v1/so%5Flive%5Fshop%5F0000000000", "/v1/so_live_shop_…"],
   ["//a/../b", "//a/../b"],
-  ["/so%255Ftest%255Fdemo%255F0123", "/so%255Ftest%255Fdemo%255F…"],
-  ["/so%25255ftest_demo%25255f0123", "/so%25255ftest_demo%25255f…"],
+  ["/so%255Ftest%255Fdemo%255F0123", "/so_test_demo_…"],
+  ["/so%25255ftest_demo%25255f0123", "/so_test_demo_…"],
+  ["/so_test_demo_%25709ih6", "/so_test_demo_…"],
+  ["/%2573%256f_live_demo_01%2525323", "/so_live_demo_…"],
+  ["/so_test_demo_01%2F%25709%257", "/so_test_demo_…%2Fp9%7"],
+  ["/a%2541%25", "/a%2541%25"],
 ])("the path of %s is reported as %s", async (target, path) => {
   const { events, send } = await createHandlerFixture();
   await send("GET", "/", {}, { target });
@@ -147,4 +151,14 @@ test("a well-formed key that is not valid names the account that it claims, and 
   ]);
   expect(events[0]).not.toHaveProperty("accountId");
   expect(JSON.stringify(events)).not.toContain(key.slice(-20));
+});
+
+test("a well-formed key in a further header names the account that it claims, too", async () => {
+  const { events, handler } = await createHandlerFixture({
+    keys: { headers: ["x-api-key", "authorization"] },
+  });
+  const key = generateKey("test", "acme");
+  for (const headers of [{ "x-api-key": key }, { authorization: key }, { "x-other": key }])
+    await handler(new Request("http://localhost/v1/store/orders", { headers }));
+  expect(events.map(({ claimedAccountId }) => claimedAccountId)).toEqual(["acme", "acme", undefined]);
 });

@@ -16,7 +16,10 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
+  /** True if the caller has no request left, apart from those for which its network has begun a lookup. */
   isExhausted(address: string, at: Instant): boolean;
+  /** Begins the lookup of a key, or of a host, of which nothing is known. Returns the function that ends it. */
+  beginLookup(address: string): () => void;
   /**
    * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted
    * caller may cost a store call.
@@ -60,8 +63,8 @@ export function createAnonymousCallers({
   /** The sites from the oldest on: a new iterator of a map would first pass all deleted entries. */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
-  /** The last instant at which a caller had no request left: without one, no request has to check. */
-  let lastExhaustedAt = -Infinity;
+  /** By site: the lookups that have not ended. */
+  const lookups = new Map<string, number>();
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
@@ -104,13 +107,22 @@ export function createAnonymousCallers({
         else site.shared = check.usage;
       }
       const { limit, remaining, resetsAt } = check;
-      if (remaining === 0) lastExhaustedAt = at;
       return { withinLimit: check.ok, quota: { limit, remaining, resetsAt } };
     },
 
     peek,
 
-    isExhausted: (address, at) => at < lastExhaustedAt + MINUTE_MS && peek(address, at).remaining === 0,
+    isExhausted: (address, at) => peek(address, at).remaining <= (lookups.get(networkOf(address).site) ?? 0),
+
+    beginLookup(address) {
+      const { site } = networkOf(address);
+      lookups.set(site, (lookups.get(site) ?? 0) + 1);
+      return () => {
+        const left = (lookups.get(site) ?? 1) - 1;
+        if (left > 0) lookups.set(site, left);
+        else lookups.delete(site);
+      };
+    },
 
     takeLookup(address, at) {
       const site = sites.get(networkOf(address).site) ?? overflow;

@@ -58,13 +58,17 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
   }
 
   return {
-    /** `undefined` if the key is not valid, or may not be looked up: `takeLookup` is asked about a key of an unknown caller. */
-    async find(key: string, at: Instant, takeLookup: () => boolean): Promise<ParsedKey | undefined> {
+    /** `undefined` if the key is not valid, or may not be looked up: `mayLookUp` is asked about a key that is not known. */
+    async find(
+      key: string,
+      at: Instant,
+      mayLookUp: (hash: string) => Promise<boolean>,
+    ): Promise<ParsedKey | undefined> {
       const source = accountOf ?? (isNoneImported(at) ? undefined : imported);
       if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
       const hash = await digestKey(key);
       const known = owners.get(hash);
-      if (known === undefined && !takeLookup()) return undefined;
+      if (known === undefined && !(await mayLookUp(hash))) return undefined;
       const accountId =
         typeof source === "function"
           ? await callAccountOf(source, hash, key)

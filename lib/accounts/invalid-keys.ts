@@ -1,7 +1,7 @@
 import { notPromise } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
-import type { Account } from "./account.ts";
+import { type Account, isActive } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
 import { type Admission, type AdmissionPolicy, decideAdmission, type InvalidKey } from "./admission.ts";
 import { type ParsedKey, shortHash } from "./api-key.ts";
@@ -17,6 +17,9 @@ const MAX_ACCOUNTS = 1_000;
 
 /** The largest number of accounts whose identifiers are kept in memory. */
 const MAX_KNOWN_ACCOUNTS = 10_000;
+
+/** The largest number of keys that are kept of the accounts that were listed last. */
+const MAX_LISTED_KEYS = 20_000;
 
 /** The pause before the accounts are listed again: the time for which an account of another process can be unknown. */
 const LISTING_PAUSE_MS = 5_000;
@@ -43,6 +46,8 @@ export function createInvalidKeys(accounts: AccountStore) {
   /** Accounts that exist: all of them if `isComplete`. The store decides about one that was deleted. */
   const known = new Set<string>();
   let isComplete = false;
+  /** The hashes of active keys when the accounts were listed last. */
+  let listedKeys: ReadonlySet<string> = new Set();
   let listedAt = Infinity;
   let listedUntil = -Infinity;
   let listing: Promise<void> | undefined;
@@ -76,26 +81,34 @@ export function createInvalidKeys(accounts: AccountStore) {
   /** `undefined` if not all accounts are known. */
   async function exists(accountId: string, at: Instant): Promise<boolean | undefined> {
     if (known.has(accountId)) return true;
-    if (at < listedAt || at >= listedUntil) {
-      listing ??= listAccounts(at).finally(() => {
-        listing = undefined;
-      });
-      await listing;
-    }
+    await refreshListing(at);
     return known.has(accountId) || (isComplete ? false : undefined);
+  }
+
+  async function refreshListing(at: Instant): Promise<void> {
+    if (at >= listedAt && at < listedUntil) return;
+    listing ??= listAccounts(at).finally(() => {
+      listing = undefined;
+    });
+    await listing;
   }
 
   async function listAccounts(at: Instant): Promise<void> {
     const listed: string[] = [];
+    const active = new Set<string>();
     isComplete = false;
     try {
       const accountsFound = notPromise(accounts.list(undefined, MAX_KNOWN_ACCOUNTS + 1), "list()");
-      for await (const { id } of accountsFound) listed.push(id);
+      for await (const { id, keys } of accountsFound) {
+        listed.push(id);
+        for (const key of keys) if (isActive(key, at) && active.size < MAX_LISTED_KEYS) active.add(key.hash);
+      }
       isComplete = listed.length <= MAX_KNOWN_ACCOUNTS;
     } catch {
       // The process may not list accounts, or the store fails.
     }
     if (isComplete) listed.forEach(addKnown);
+    listedKeys = active;
     listedAt = at;
     listedUntil = at + (listed.length <= MAX_KNOWN_ACCOUNTS ? LISTING_PAUSE_MS : LONG_LISTING_PAUSE_MS);
   }
@@ -138,6 +151,13 @@ export function createInvalidKeys(accounts: AccountStore) {
       if (!admission.ok && admission.code === "invalid_api_key") probe(accountId).invalidKeys++;
       else if (!known.has(accountId)) addKnown(accountId);
       return admission;
+    },
+
+    /** See `RejectionCache`. Lists the accounts at most every five seconds. */
+    async isListed(hash: string, at: Instant): Promise<boolean | undefined> {
+      await refreshListing(at);
+      if (listedKeys.has(hash)) return true;
+      return isComplete && listedKeys.size < MAX_LISTED_KEYS ? false : undefined;
     },
 
     /** See `RejectionCache`. Reads an account at most once a second. */

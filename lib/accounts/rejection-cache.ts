@@ -76,6 +76,8 @@ export interface RejectionCache extends AccountStore {
     policy?: AdmissionPolicy,
     takeLookup?: () => boolean,
   ): Promise<InvalidKey | undefined>;
+  /** True if an account had this active key at most five seconds ago; `undefined` if this process cannot list all. */
+  isListed(hash: string, at: Instant): Promise<boolean | undefined>;
 }
 
 /**
@@ -121,11 +123,10 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection } = entry;
     if (!isFresh(entry, at)) return undefined;
-    const isBanned = rejection.code === "api_key_banned";
-    // At most a fifth of the ban's threshold is unreported, and none that could complete it.
-    if (entry.unreported >= Math.ceil(policy.maxRejections / 5)) return undefined;
-    if (!isBanned && entry.counted + entry.unreported + 1 > policy.maxRejections) return undefined;
-    if (!isBanned) {
+    if (rejection.code !== "api_key_banned") {
+      // At most a fifth of the ban's threshold is unreported, and none that could complete it.
+      if (entry.unreported >= Math.ceil(policy.maxRejections / 5)) return undefined;
+      if (entry.counted + entry.unreported + 1 > policy.maxRejections) return undefined;
       entry.unreported += 1;
       entry.lastRejectedAt = at;
       entry.policy = policy;
@@ -249,6 +250,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
 
     findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, takeLookup = () => true) =>
       invalidKeys.findInvalid(key, at, policy, takeLookup),
+    isListed: (hash, at) => invalidKeys.isListed(hash, at),
 
     async create(settings) {
       const result = await accounts.create(settings);

@@ -38,6 +38,9 @@ interface Denied extends Pick<RequestResult, "caller" | "limitedUntil" | "starts
 /** Callers without an address share one limit. */
 export const UNKNOWN_ADDRESS = "unknown";
 
+/** The largest number of keys that are known to be no guesses. Any further one takes the place of the oldest. */
+const MAX_KNOWN_KEYS = 20_000;
+
 /** RFC 6750, section 3. */
 const CHALLENGES = {
   missing_api_key: { "www-authenticate": 'Bearer realm="store-orders"' },
@@ -62,6 +65,8 @@ export function createAccessControl(
   const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
   const accounts = cache ?? accountStore;
   const owners = createKeyOwners(accountStore.importedKeys, keys.accountOf);
+  /** The hashes of keys that the store knew when it decided about them last, the oldest first. They are no guesses. */
+  const known = new Set<string>();
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
@@ -71,6 +76,21 @@ export function createAccessControl(
     const headers = retryAfter(secondsUntil(quota.resetsAt, at));
     const reply = { error: "rate_limit_exceeded", headers } as const;
     return { ok: false, quota, reply, limitedUntil: quota.resetsAt };
+  }
+
+  function reject(rejection: Rejection, at: Instant): Access {
+    const { code, caller, quota, retryAfterSeconds, startsBan } = rejection;
+    if (!isEnforced) return { ok: true, caller, quota, wouldReject: code };
+    const reply = { error: code, headers: retryAfter(retryAfterSeconds) };
+    const limitedUntil = code === "api_key_banned" ? at + retryAfterSeconds * 1000 : quota.resetsAt;
+    return { ok: false, quota, caller, reply, limitedUntil, startsBan };
+  }
+
+  function remember(hash: string): void {
+    if (known.has(hash)) return;
+    const [oldest] = known;
+    if (known.size >= MAX_KNOWN_KEYS && oldest !== undefined) known.delete(oldest);
+    known.add(hash);
   }
 
   return {
@@ -86,33 +106,46 @@ export function createAccessControl(
       const at = clock();
       const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
+      let endLookup: (() => void) | undefined;
+      let isExhausted = false;
+      /** True for a caller who has guessed too often: the store looks up none of its further guesses. */
+      const guesses = () => {
+        if (endLookup !== undefined) return isExhausted;
+        isExhausted = anonymous.isExhausted(address, at);
+        endLookup = anonymous.beginLookup(address);
+        return isExhausted;
+      };
       let taken: boolean | undefined;
       const takeLookup = () => {
         taken ??= anonymous.takeLookup(address, at);
         return taken;
       };
-      // Whoever has guessed too often cannot make the store look up another guess, but a valid key is admitted.
-      const mayLookUp = () =>
-        !isEnforced || cache === undefined || !anonymous.isExhausted(address, at) || takeLookup();
-      const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
-      if (key === undefined) return deny("invalid_api_key", address, at);
-
-      if (cache !== undefined && anonymous.isExhausted(address, at)) {
-        const invalid = await cache.findInvalid(key, at, policy, takeLookup);
-        if (invalid !== undefined) return deny("invalid_api_key", address, at);
+      // Where nobody can list the keys, guesses that have not been answered turn no valid key away.
+      const mayGuess = () => anonymous.peek(address, at).remaining > 0 || takeLookup();
+      const mayLookUp = async (hash: string) => {
+        if (!guesses() || !isEnforced || cache === undefined) return true;
+        const isListed = await cache.isListed(hash, at);
+        return isListed === undefined ? mayGuess() : isListed || takeLookup();
+      };
+      try {
+        const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
+        if (key === undefined) return deny("invalid_api_key", address, at);
+        if (!known.has(key.hash) && guesses() && cache !== undefined) {
+          const invalid = await cache.findInvalid(key, at, policy, mayGuess);
+          if (invalid !== undefined) return deny("invalid_api_key", address, at);
+        }
+        const admission = await accounts.admit(key, at, policy, storeOperation);
+        assertDecision(admission, key);
+        if (!admission.ok && admission.code === "invalid_api_key") {
+          known.delete(key.hash);
+          owners.forget(key.hash);
+          return deny("invalid_api_key", address, at);
+        }
+        remember(key.hash);
+        return admission.ok ? admission : reject(admission, at);
+      } finally {
+        endLookup?.();
       }
-      const admission = await accounts.admit(key, at, policy, storeOperation);
-      assertDecision(admission, key);
-      if (admission.ok) return admission;
-      if (admission.code === "invalid_api_key") {
-        owners.forget(key.hash);
-        return deny("invalid_api_key", address, at);
-      }
-      const { code, caller, quota, retryAfterSeconds, startsBan } = admission;
-      if (!isEnforced) return { ok: true, caller, quota, wouldReject: code };
-      const reply = { error: code, headers: retryAfter(retryAfterSeconds) };
-      const limitedUntil = code === "api_key_banned" ? at + retryAfterSeconds * 1000 : quota.resetsAt;
-      return { ok: false, quota, caller, reply, limitedUntil, startsBan };
     },
 
     peek: (address: string): Quota => anonymous.peek(address, clock()),

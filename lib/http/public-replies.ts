@@ -83,8 +83,6 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   const callers = createAnonymousCallers();
   /** The hosts that were found, the oldest first. */
   const served = new Set<string>();
-  /** By address: the lookups of unknown hosts that have not ended. */
-  const pending = new Map<string, number>();
   let takesTime = false;
   return ({ request, context, originalTarget }: ParsedRequest, isHealthCheck: boolean) => {
     if (takesTime && isHealthCheck) return MISDIRECTED;
@@ -95,8 +93,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const isKnown = served.has(name);
     if (takesTime && !isKnown) {
       const at = clock();
-      const isLimited = callers.peek(address, at).remaining <= (pending.get(address) ?? 0);
-      if (isLimited && !callers.takeLookup(address, at)) return MISDIRECTED;
+      if (callers.isExhausted(address, at) && !callers.takeLookup(address, at)) return MISDIRECTED;
     }
     const route = router.route(host, originalTarget);
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
@@ -116,16 +113,14 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
 
   /** Counts the lookup of an unknown host for its address while it lasts, and afterwards if it has found nothing. */
   async function countLookup(lookup: Promise<HostRoute>, address: string): Promise<HostRoute> {
-    pending.set(address, (pending.get(address) ?? 0) + 1);
+    const end = callers.beginLookup(address);
     let found: HostRoute | undefined;
     try {
       found = await lookup;
       return found;
     } finally {
       if (found === undefined || found.action === "misdirected") callers.count(address, clock());
-      const left = (pending.get(address) ?? 1) - 1;
-      if (left > 0) pending.set(address, left);
-      else pending.delete(address);
+      end();
     }
   }
 }

@@ -104,6 +104,19 @@ test("a caller is exhausted for the rest of its window, and nobody else is", () 
   expect(isExhausted(AT + MINUTE_MS)).toEqual([false, false]);
 });
 
+test("a caller is exhausted while it has as many lookups as requests left, also in another /64 of its network", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 5 } });
+  const ends = [callers.beginLookup("2001:db8:1:1::1")];
+  expect(callers.isExhausted("2001:db8:1:1::1", AT)).toBe(false);
+  ends.push(callers.beginLookup("2001:db8:1:2::1"));
+  const isExhausted = () =>
+    ["2001:db8:1:1::1", "2001:db8:1:9::1", "2001:db8:2::1"].map((each) => callers.isExhausted(each, AT));
+  expect(isExhausted()).toEqual([true, true, false]);
+  expect(callers.peek("2001:db8:1:1::1", AT).remaining).toBe(2);
+  for (const end of ends) end();
+  expect(isExhausted()).toEqual([false, false, false]);
+});
+
 test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
   for (let call = 0; call < 2; call++) callers.count("2001:db8:1:1::1", AT);

@@ -149,6 +149,17 @@ describe("a rejected key", () => {
     },
   );
 
+  test("a banned key costs no call also where the first rejection bans", async () => {
+    const { cached, calls } = await createCacheFixture();
+    const policy = { maxRejections: 0, durationMs: 15 * MINUTE_MS };
+    const admit = async () => outcomeOf(await cached.admit(PRESENTED, AT, policy));
+    await admit();
+    expect(await admit()).toMatch(/banned/);
+    const before = calls();
+    for (let request = 0; request < 10; request++) expect(await admit()).toMatch(/banned/);
+    expect(calls()).toBe(before);
+  });
+
   test("a rejected key is banned by exactly the rejection that exceeds the limit, without waiting for the entry to expire", async () => {
     const { admit, calls, cached, rejections } = await createCacheFixture();
     const results: string[] = [];

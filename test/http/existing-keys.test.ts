@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
+import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import type { HandlerOptions, KeySource } from "../../lib/http/options.ts";
@@ -108,6 +109,44 @@ describe("a key of another system", () => {
     expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
   });
 
+  test("that this process has not seen is admitted beside any number of guesses", async () => {
+    const { send, calls, time } = await open();
+    for (let guess = 0; guess < 70; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+    calls.length = 0;
+    for (let guess = 70; guess < 90; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+    expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+    expect(calls).toEqual(["findAccount", "find", "admit"]);
+    time.now += 5_000;
+    calls.length = 0;
+    await send("GET", ORDERS, bearer("sk_live_90"));
+    expect(calls).toEqual(["list", "findAccount"]);
+  });
+
+  test("that is revoked is a guess, also while the accounts are known", async () => {
+    const { send, calls, accounts, store } = await open();
+    const { keys = [] } = (await store.accounts.find("shop")) ?? {};
+    await accounts.revokeKey(keys.find(({ name }) => name === "checkout")?.id ?? "");
+    for (let guess = 0; guess < 70; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+    calls.length = 0;
+    for (let request = 0; request < 20; request++)
+      expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(429);
+    expect(calls).toEqual([]);
+  });
+
+  test("that is made up costs no more if all are sent at once, and requests of a valid one go on", async () => {
+    const { send, calls } = await open();
+    await send("GET", ORDERS, bearer(KEY));
+    calls.length = 0;
+    const guesses = Array.from({ length: 300 }, (_, guess) =>
+      send("GET", ORDERS, bearer(`sk_live_${guess}`)),
+    );
+    const valid = Array.from({ length: 30 }, () => send("GET", ORDERS, bearer(KEY)));
+    expect((await Promise.all(valid)).map(({ status }) => status)).toEqual(Array(30).fill(200));
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(60);
+    expect(calls.filter((name) => name === "findAccount")).toHaveLength(61);
+  });
+
   test("with the beginning of ours is mistyped, and costs no call", async () => {
     const { send, key, calls } = await open();
     expect(codeOf(await send("GET", ORDERS, bearer(`${key.slice(0, -1)}!`)))).toBe("invalid_api_key");
@@ -139,6 +178,47 @@ describe("a key of another system", () => {
     await send("GET", ORDERS, bearer(KEY));
     expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
     expect(events.at(-1)).toMatchObject({ accountId: "other", plan: "pro" });
+  });
+});
+
+test.each(["an imported key", "one of ours"])(
+  "%s is admitted in a burst of new ones, also if no account can be listed",
+  async (kind) => {
+    const { store, accounts, handler } = await open({ onHookError: () => {} });
+    store.accounts.list = () => {
+      throw new StoreUnavailableError("No permission.");
+    };
+    const presented: string[] = [];
+    for (let index = 0; index < 100; index++) {
+      await accounts.create(`shop-${index}`, { plan: "free" });
+      const issued = await accounts.issueKey(`shop-${index}`);
+      await accounts.importKey(`shop-${index}`, { hash: hashKey(`sk_${index}`) });
+      presented.push(kind === "one of ours" ? (issued.ok && issued.key) || "" : `sk_${index}`);
+    }
+    const send = (key: string) =>
+      handler(new Request(`http://localhost${ORDERS}`, { headers: bearer(key) }), { address: "192.0.2.1" });
+    const responses = await Promise.all(presented.map(send));
+    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200));
+  },
+);
+
+describe("forged keys of ours that are sent at once", () => {
+  const forge = (accountOf: (index: number) => string) =>
+    Array.from({ length: 300 }, (_, index) => generateKey("test", accountOf(index)));
+
+  test.each([
+    ["of one account", forge(() => "shop")],
+    ["of as many accounts that nobody has", forge((index) => `none-${index}`)],
+  ])("%s cost what the requests of their address may cost, and valid requests go on", async (_name, keys) => {
+    const { send, issued, calls } = await open();
+    const other = (await issued()).key;
+    calls.length = 0;
+    const sent = keys.map((key) => send("GET", ORDERS, bearer(key)));
+    const valid = Array.from({ length: 30 }, () => send("GET", ORDERS, bearer(other)));
+    expect((await Promise.all(valid)).map(({ status }) => status)).toEqual(Array(30).fill(200));
+    await Promise.all(sent);
+    expect(calls.filter((name) => name === "admit")).toHaveLength(60 + valid.length);
+    expect(calls.filter((name) => name === "find").length).toBeLessThanOrEqual(2);
   });
 });
 

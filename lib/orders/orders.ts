@@ -66,6 +66,8 @@ const MAX_BY_CHARS = 100;
 export function createOrders(options: OrdersOptions): Orders {
   assertOptions(options, ["store", "clock", "by", "onTransition", "onHookError"]);
   const { store, clock: givenClock = systemClock, by, onTransition, onHookError = logHookError } = options;
+  if (typeof Object(store).place !== "function")
+    throw invalidInput("store", "Pass the orders of a store: createOrders({ store: store.orders }).");
   const clock = wholeClock(givenClock);
   const listener = onTransition && { onTransition, onHookError };
   const origin = by === undefined ? {} : { by };
@@ -99,7 +101,10 @@ export function createOrders(options: OrdersOptions): Orders {
       for (let attempt = 0; attempt < MAX_GENERATED_IDS; attempt++) {
         const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock() + attempt) } : order);
         if (!parsed.ok) throw new InvalidInputError(parsed.issues);
-        const { record } = parsed.order;
+        const { record, status } = parsed.order;
+        // A body that a caller has sent is often passed as it is.
+        if (status !== "pending")
+          throw invalidInput("status", "A new order is pending. Leave the status out.");
         const [outcome] = await store.place([parsed.order], clock(), origin);
         // A store of the embedder's own can return anything. What it does not confirm is not taken for stored.
         if (outcome !== "placed" && outcome !== "unchanged" && outcome !== "conflict")

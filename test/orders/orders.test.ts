@@ -119,6 +119,26 @@ test("an invalid order is rejected with every issue, and nothing is stored", asy
   expect((await store.page({ limit: 1 })).orders).toEqual([]);
 });
 
+test.each(["shipped", "cancelled"])(
+  "an order of the status %s cannot be placed: it is pending first",
+  async (status) => {
+    const { orders, store } = open();
+    // A caller has sent it, and a program passes it on.
+    const body = JSON.parse(`{"quantity":1,"status":"${status}"}`);
+    for (const order of [{ ...body, id: 1n }, { ...body, id: 2n, complete: status === "shipped" }, body])
+      await expect(orders.place(order)).rejects.toThrow("status: A new order is pending.");
+    expect((await store.page({ limit: 1 })).orders).toEqual([]);
+    expect(await orders.place({ ...body, id: 1n, status: "pending" })).toMatchObject({ ok: true });
+  },
+);
+
+test("a whole store is no store of orders", () => {
+  const store = createMemoryStore() as never;
+  expect(() => createOrders({ store })).toThrow(
+    "store: Pass the orders of a store: createOrders({ store: store.orders }).",
+  );
+});
+
 describe("a caller without types", () => {
   test("a caller without types cancels the order that a number names", async () => {
     const { orders } = open();

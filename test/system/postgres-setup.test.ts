@@ -148,6 +148,18 @@ describe.skipIf(skipsWithoutPostgres("mistakes with PostgreSQL"))("on a PostgreS
     }
   });
 
+  test("a text that the encoding of a database cannot store is invalid input, and nothing is stored", async () => {
+    await server.sql("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    const store = createPostgresStore({ connectionString: server.url("latin") });
+    const accounts = createAccounts({ store: store.accounts, environment: "test" });
+    await accounts.create("acme", { plan: "pro" });
+    expect(await accounts.issueKey("acme", { name: "José" })).toMatchObject({ ok: true });
+    const error = await accounts.issueKey("acme", { name: "Łódź" }).catch((reason: unknown) => reason);
+    expect(isInvalidInput(error) && error.message).toMatch(/^text: The encoding .* UTF8\.$/);
+    expect((await store.accounts.find("acme"))?.keys.map(({ name }) => name)).toEqual(["José"]);
+    await store.close();
+  });
+
   test("a store recovers by itself from a password that was wrong for a while", async () => {
     const store = createPostgresStore({ connectionString: urlOf("locked:s3cret"), schema: "rotated" });
     await store.check();

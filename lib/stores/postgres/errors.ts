@@ -1,4 +1,4 @@
-import { ownMessage, StoreUnavailableError } from "../../core/errors.ts";
+import { invalidInput, ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
 import type { Rows } from "./database.ts";
 
@@ -135,6 +135,9 @@ const TO_CORRECT: Readonly<Record<string, string>> = {
   "25P02": "The transaction failed in an earlier statement. End it with ROLLBACK, and begin another.",
 };
 
+const ENCODING =
+  "The encoding of the database has not all of its characters. Use others, or a database with the encoding UTF8.";
+
 const TLS =
   "Correct the TLS of the connection: sslrootcert is the file with the certificate of the server's authority, which a " +
   "private one needs, and sslmode says whether TLS is used and what is verified.";
@@ -158,6 +161,8 @@ export function toStoreError(error: unknown): unknown {
   if (error.routine === "check_enable_rls") return hiddenRows(error);
   if ((error.cause as { readonly constraint?: unknown }).constraint === "api_keys_hash")
     return keyOfAnother();
+  // `untranslatable_character`: a database has an encoding of its own.
+  if (hasState(error, ["22P05"])) return invalidInput("text", ENCODING);
   // A value that cannot be stored: a data exception or a violated constraint.
   if (/^2[23]/.test(error.sqlState)) return error.cause;
   // The driver has no code for a password that is needed and missing.

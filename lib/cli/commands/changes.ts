@@ -46,7 +46,10 @@ export function defineChanges(group: Command, context: CommandContext): void {
     .argument("[order]", "the order's ID", readInt64)
     .action((order?: bigint) =>
       withStore(context, async ({ store }) => {
-        await printResult(context, { retried: await outboxOf(store).retry(order) });
+        const retried = await outboxOf(store).retry(order);
+        if (order !== undefined && retried === 0)
+          context.terminal.log(`No change of order ${order} waits for an attempt.`);
+        await printResult(context, { retried });
       }),
     );
 }

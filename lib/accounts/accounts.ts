@@ -89,6 +89,11 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 ): Accounts<keyof Plans & string> {
   assertOptions(options, ["store", "environment", "clock", "plans"]);
   const { store, environment, clock: givenClock = systemClock, plans } = options;
+  if (typeof Object(store).admit !== "function")
+    throw invalidInput(
+      "store",
+      "Pass the accounts of a store: createAccounts({ store: store.accounts, … }).",
+    );
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.
@@ -199,7 +204,10 @@ const HASH_RULE = "Give the SHA-256 of the whole key, as 64 hexadecimal digits i
 const NAME_RULE = "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.";
 
 /** The settings of a new key. Throws `InvalidInputError` if one is invalid. */
-function keySettings({ name, expiresAt }: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
+function keySettings(given: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
+  // Without an expiry, a key is valid for ever.
+  assertOptions(given, ["name", "expiresAt"]);
+  const { name, expiresAt } = given;
   if (name !== undefined && !isKeyName(name)) throw invalidInput("name", NAME_RULE);
   if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
     throw invalidInput("expiresAt", "Give a time in the future.");

@@ -144,6 +144,8 @@ export function formatPath(path: readonly PropertyKey[]): string {
  * that is called later is not a function. `within` is the path of the options, such as `openapi.`.
  */
 export function assertOptions(options: unknown, names: readonly string[], within = ""): void {
+  if (Object(options) !== options && options !== undefined && options !== null)
+    throw invalidInput(within.slice(0, -1), `Pass an object with one or more of: ${names.join(", ")}.`);
   const issues = Object.entries(Object(options)).flatMap(([name, value]): Issue[] => {
     const path = within + name;
     if (!names.includes(name)) return [{ path, message: explainUnknownOption(name, names) }];

@@ -124,7 +124,9 @@ export function validateOptions(options: HandlerOptions): void {
 
 export function validateKeySource(keys: KeySource | undefined): void {
   assertOptions(keys, ["headers", "accountOf"], "keys.");
-  const issues = (keys?.headers ?? []).flatMap((name, index) => {
+  const { headers = [] } = keys ?? {};
+  if (!Array.isArray(headers)) throw invalidInput("keys.headers", 'Pass an array, such as ["x-api-key"].');
+  const issues = headers.flatMap((name, index) => {
     const message = findKeyHeaderProblem(name);
     return message === undefined ? [] : [{ path: `keys.headers[${index}]`, message }];
   });

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { assertOptions } from "../core/errors.ts";
 import { systemClock } from "../core/time.ts";
 import { OPERATIONS } from "../http/operations.ts";
 import type { HandlerOptions } from "../http/options.ts";
@@ -39,11 +40,9 @@ const FAILURES = [500, 503];
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Creates the metrics of one process. The names and labels are listed in lib/node/README.md#metrics. */
-export function createMetrics({
-  operations = OPERATIONS,
-  buildInfo = {},
-  registry = processRegistry(),
-}: MetricsOptions = {}): Metrics {
+export function createMetrics(options: MetricsOptions = {}): Metrics {
+  assertOptions(options, ["operations", "buildInfo", "registry"]);
+  const { operations = OPERATIONS, buildInfo = {}, registry = processRegistry() } = options;
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers });

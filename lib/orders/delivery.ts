@@ -1,4 +1,4 @@
-import { invalidInput } from "../core/errors.ts";
+import { assertOptions, invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
 import {
   backoffMs,
@@ -136,25 +136,21 @@ class LeaseWatch {
  * retried with exponential backoff, and holds up later changes of its order only. An order that cannot be read is set
  * aside with a `DamagedOrderError`. See lib/orders/README.md#delivery.
  */
-export function deliverChanges({
-  store,
-  deliver,
-  onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
-  maxAttempts = 100,
-  concurrency = 64,
-  timeoutMs = 30_000,
-  pollMs = 1_000,
-  untilEmpty = false,
-  clock: givenClock,
-  wait = waitForTimer,
-}: DeliverOptions): Delivery {
+export function deliverChanges(options: DeliverOptions): Delivery {
+  const limits = ["maxAttempts", "concurrency", "timeoutMs", "pollMs"];
+  assertOptions(options, ["store", "deliver", "onError", ...limits, "untilEmpty", "clock", "wait"]);
+  const { store, deliver, maxAttempts = 100, concurrency = 64, timeoutMs = 30_000, pollMs = 1_000 } = options;
+  const { untilEmpty = false, clock: givenClock, wait = waitForTimer } = options;
+  const {
+    onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
+  } = options;
   for (const [name, value] of Object.entries({ maxAttempts, concurrency, timeoutMs, pollMs }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalidInput(name, "Use a whole number of at least 1.");
   for (const [name, value] of Object.entries({ timeoutMs, pollMs }))
     if (value > MAX_TIMER_MS) throw invalidInput(name, `Use at most ${MAX_TIMER_MS} ms, about 24 days.`);
   const clock = wholeClock(givenClock ?? systemClock);
-  for (const [name, value] of Object.entries({ deliver, onError, clock: givenClock ?? clock, wait }))
+  for (const [name, value] of Object.entries({ deliver, wait }))
     if (typeof value !== "function") throw invalidInput(name, "Pass a function.");
   // The clock of the system can be set while this runs.
   const elapsedMs = givenClock === undefined ? () => performance.now() : clock;

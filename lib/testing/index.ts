@@ -20,7 +20,7 @@ import { type Accounts, createAccounts } from "../accounts/accounts.ts";
 import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { accountIdOf, digestKey } from "../accounts/api-key.ts";
 import { type Client, createClient } from "../client/client.ts";
-import { StoreUnavailableError } from "../core/errors.ts";
+import { assertOptions, invalidInput, StoreUnavailableError } from "../core/errors.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import { createHandler } from "../http/handler.ts";
 import type { Handler, HandlerOptions } from "../http/options.ts";
@@ -69,17 +69,16 @@ export interface TestService {
 }
 
 /** A failure that `failNext` causes. */
-export type TestFailure = "store_unavailable" | "internal_error" | "network";
+export type TestFailure = (typeof FAILURES)[number];
+const FAILURES = ["store_unavailable", "internal_error", "network"] as const;
 
 const BASE_URL = "http://orders.test/v1";
 const ACCOUNT = "test";
 
 /** Creates a service with an account, a key and no orders. Rejects with `InvalidInputError` if an option is invalid. */
-export async function createTestService({
-  plan = "free",
-  now: start = Date.UTC(2030, 0),
-  handler: handlerOptions = {},
-}: TestServiceOptions = {}): Promise<TestService> {
+export async function createTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  assertOptions(options, ["plan", "now", "handler"]);
+  const { plan = "free", now: start = Date.UTC(2030, 0), handler: handlerOptions = {} } = options;
   let now = assertInstant(start, "now");
   const clock = () => now;
   const advance = (ms: number) => {
@@ -140,7 +139,10 @@ export async function createTestService({
     fetch,
     now: clock,
     advance,
-    failNext: (error) => void failures.push(error),
+    failNext(error) {
+      if (!FAILURES.includes(error)) throw invalidInput("error", `Choose one of ${FAILURES.join(", ")}.`);
+      failures.push(error);
+    },
     exhaust: () => admitUntil("rate_limit_exceeded"),
     ban: () => admitUntil("api_key_banned"),
   };

@@ -9,7 +9,7 @@
  * @module store-orders/webhooks
  */
 import { Webhook } from "standardwebhooks";
-import { InvalidInputError, type Issue } from "../core/errors.ts";
+import { assertOptions, InvalidInputError, type Issue } from "../core/errors.ts";
 import { parseHttpDate, parseRetryAfter } from "../core/retry-after.ts";
 import { type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
@@ -55,13 +55,11 @@ export class WebhookError extends Error {
  *
  * @throws {InvalidInputError} if the URL or a secret is invalid
  */
-export function webhook({
-  url,
-  secret,
-  timeoutMs = 15_000,
-  fetch = globalThis.fetch,
-  clock = systemClock,
-}: WebhookOptions): (change: DeliveredChange, signal?: AbortSignal) => Promise<void> {
+export function webhook(
+  options: WebhookOptions,
+): (change: DeliveredChange, signal?: AbortSignal) => Promise<void> {
+  assertOptions(options, ["url", "secret", "timeoutMs", "fetch", "clock"]);
+  const { url, secret, timeoutMs = 15_000, fetch = globalThis.fetch, clock = systemClock } = options;
   const secrets = [secret].flat();
   const issues = [...findUrlIssues(url), ...findSecretIssues(secrets)];
   if (issues.length > 0) throw new InvalidInputError(issues);

@@ -228,6 +228,20 @@ test("no key is issued for another environment than that of the store's first ke
   expect(await live?.revokeKey(keyId)).toMatchObject({ ok: true });
 });
 
+test("a key whose expiry has another name is not issued, and not imported", async () => {
+  const { accounts, store } = await open();
+  const settings = { name: "checkout", expires: START + 60_000 };
+  const message = "expires: There is no option of this name. Did you mean 'expiresAt'?";
+  await expect(accounts.issueKey("shop", settings)).rejects.toThrow(message);
+  await expect(accounts.importKey("shop", { hash: "0".repeat(64), ...settings })).rejects.toThrow(message);
+  expect((await store.find("shop"))?.keys).toEqual([]);
+});
+
+test("a whole store is no store of accounts", () => {
+  const store = createMemoryStore() as never;
+  expect(() => createAccounts({ store, environment: "test" })).toThrow("store: Pass the accounts of a store");
+});
+
 test("plans of a service's own that are invalid are rejected before any account has one", () => {
   const { accounts: store } = createMemoryStore();
   const plans = { gold: { perMinute: 0, perDay: 1 } };

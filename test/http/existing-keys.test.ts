@@ -347,8 +347,10 @@ test.each([
   [{ headers: ["X-API-Key"] }, "keys.headers[0]: Give a header name in lower case"],
   [{ headers: ["x-api-key", "x api key"] }, "keys.headers[1]: Give a header name"],
   [{ header: ["x-api-key"] }, "keys.header: There is no option of this name"],
+  [{ headers: "x-api-key" }, "keys.headers: Pass an array, such as"],
+  ["x-api-key", "keys: Pass an object with one or more of: headers, accountOf."],
 ])("%j is an error at the start", async (keys, message) => {
-  await expect(open({ keys: keys as KeySource })).rejects.toThrow(message);
+  await expect(open({ keys: keys as unknown as KeySource })).rejects.toThrow(message);
 });
 
 test.each([

@@ -30,7 +30,7 @@ async function useDelivery(options: Partial<DeliverOptions> = {}) {
       store,
       deliver: (change) => void delivered.push(change),
       onError: (error, change) => errors.push([(error as Error).message, change && changeNumber(change.id)]),
-      ...time,
+      ...{ clock: time.clock, wait: time.wait },
       ...options,
       ...more,
     });
@@ -457,8 +457,10 @@ test("a store without an outbox and options that make no sense are errors that s
     );
   for (const name of ["deliver", "onError", "clock", "wait"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: {} })).toThrow(
-      `${name}: Pass a function.`,
+      new RegExp(`^${name}: Pass a function(, or leave it out)?\\.$`),
     );
+  const mistyped = { store: createMemoryStore(), deliver: () => {}, maxAttempt: 1 };
+  expect(() => deliverChanges(mistyped)).toThrow("maxAttempt: There is no option of this name.");
   // A timer with a longer time would fire at once.
   for (const name of ["timeoutMs", "pollMs"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 2 ** 31 })).toThrow(

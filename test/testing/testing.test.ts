@@ -106,6 +106,8 @@ describe("a test service", () => {
     expect(transitions).toEqual(["cancelled"]);
     await expect(createTestService({ plan: "gold" as "free" })).rejects.toThrow("plan");
     await expect(createTestService({ plan: "enterprise" })).rejects.toThrow("needs its limits");
+    await expect(createTestService({ plna: "free" } as object)).rejects.toThrow("plna: There is no option");
+    expect(() => service.failNext("netwrok" as "network")).toThrow("error: Choose one of store_unavailable");
   });
 });
 

@@ -70,9 +70,12 @@ export interface PostgresStore extends Store {
   connections(): { readonly busy: number; readonly idle: number; readonly waiting: number };
 }
 
+const POOL_OPTIONS = ["connectionString", "poolSize", "pool", "schema"];
+
 /** Opens the store. Nothing is sent before the first call. Throws `InvalidInputError` for options that cannot be used. */
-export function createPostgresStore({ existing = false, ...options }: PostgresStoreOptions): PostgresStore {
-  assertOptions(options, ["connectionString", "poolSize", "pool", "schema"]);
+export function createPostgresStore(given: PostgresStoreOptions): PostgresStore {
+  assertOptions(given, [...POOL_OPTIONS, "existing"]);
+  const { existing = false, ...options } = given;
   const { pool, opened, schema, close } = openPool(options);
   const database = openDatabase(pool, { schema, existing });
   let closing: Promise<void> | undefined;
@@ -109,11 +112,9 @@ export type PostgresMigrationOptions = PostgresServer & {
  * Creates the tables, or migrates them to the version of this program, in one transaction. It locks the tables, and tries
  * that for up to ten minutes, each time for a second and a half. Then it rejects, and the error names those who hold a lock.
  */
-export async function migratePostgres({
-  onlyIfEmpty = false,
-  onBlocked,
-  ...options
-}: PostgresMigrationOptions): Promise<MigrationResult> {
+export async function migratePostgres(given: PostgresMigrationOptions): Promise<MigrationResult> {
+  assertOptions(given, [...POOL_OPTIONS, "onlyIfEmpty", "onBlocked"]);
+  const { onlyIfEmpty = false, onBlocked, ...options } = given;
   const { pool, schema, close } = openPool(options);
   try {
     const deadline = performance.now() + (onlyIfEmpty ? CALL_TIMEOUT_MS : MIGRATION_TIMEOUT_MS);

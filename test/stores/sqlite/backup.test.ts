@@ -112,9 +112,11 @@ test("a backup that is aborted leaves no file, and none that was written since i
   const to = join(folder, "copy.db");
   const stop = new AbortController();
   const backup = backUpSqlite({ path, to, signal: stop.signal });
-  expect(readdirSync(folder)).toHaveLength(2);
+  // SQLite, in a thread of its own, creates and removes a journal at any time.
+  const files = () => readdirSync(folder).filter((name) => !name.endsWith("-journal"));
+  expect(files()).toHaveLength(2);
   stop.abort(new Error("enough"));
-  expect(readdirSync(folder)).toEqual([]);
+  expect(files()).toEqual([]);
   writeFileSync(to, "mine");
   await expect(backup).rejects.toThrow("enough");
   await expect(backUpSqlite({ path, to: newPath(), signal: stop.signal })).rejects.toThrow("enough");

@@ -16,10 +16,11 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
-  /** True if the caller has no request left, apart from those for which its network has begun a lookup. */
-  isExhausted(address: string, at: Instant): boolean;
-  /** Begins the lookup of a key, or of a host, of which nothing is known. Returns the function that ends it. */
-  beginLookup(address: string): () => void;
+  /**
+   * Begins the lookup of a key, or of a host, of which nothing is known. Waits while its network has as many of them as
+   * requests left. Returns the function that ends it; `undefined` if there is no request left.
+   */
+  beginLookup(address: string, at: Instant): Promise<(() => void) | undefined>;
   /**
    * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted
    * caller may cost a store call.
@@ -29,12 +30,19 @@ export interface AnonymousCallers {
   unused(at: Instant): Quota;
 }
 
-/** The usage of an IPv4 address, or of an IPv6 /48. */
+interface Counter {
+  usage: Usage;
+  /** The lookups under way, and those that wait for the end of one. */
+  lookups: number;
+  readonly waiting: (() => void)[];
+}
+
+/** An IPv4 address, or an IPv6 /48. */
 interface Site {
   /** Also of the subnets of a /48 that are not in `subnets`. */
-  shared: Usage;
-  /** The usage of the first /64 networks of a /48. */
-  readonly subnets: Map<string, Usage>;
+  readonly shared: Counter;
+  /** The first /64 networks of a /48. */
+  readonly subnets: Map<string, Counter>;
   minute: number;
   /** The last instant at which a key of an exhausted caller was looked up. */
   lookedUpAt: Instant;
@@ -63,8 +71,6 @@ export function createAnonymousCallers({
   /** The sites from the oldest on: a new iterator of a map would first pass all deleted entries. */
   let oldest: MapIterator<[string, Site]> | undefined;
   let lastMinute = 0;
-  /** By site: the lookups that have not ended. */
-  const lookups = new Map<string, number>();
 
   function makeRoom(minute: number): boolean {
     if (sites.size < capacity) return true;
@@ -91,36 +97,47 @@ export function createAnonymousCallers({
     const network = networkOf(address);
     // Nothing is counted in `overflow` before there is no room.
     const site = sites.get(network.site) ?? overflow;
+    return quotaOf(readCounter(site, site === overflow ? undefined : network.subnet), at);
+  }
+
+  const quotaOf = ({ usage }: Counter, at: Instant) => tightestQuota(usageAt(usage, at), limits);
+
+  /** The counter of a caller that makes a request. */
+  function useCounter(address: string, at: Instant): Counter {
+    const network = networkOf(address);
+    const site = recordUse(network.site, Math.floor(at / MINUTE_MS));
     const subnet = site === overflow ? undefined : network.subnet;
-    return tightestQuota(usageAt(readUsage(site, subnet), at), limits);
+    if (subnet !== undefined) claimSubnet(site, subnet, at);
+    return readCounter(site, subnet);
   }
 
   return {
     count(address, at) {
-      const network = networkOf(address);
-      const site = recordUse(network.site, Math.floor(at / MINUTE_MS));
-      const subnet = site === overflow ? undefined : network.subnet;
-      if (subnet !== undefined) claimSubnet(site, subnet, at);
-      const check = checkLimits(limits, readUsage(site, subnet), at);
-      if (check.ok) {
-        if (subnet !== undefined && site.subnets.has(subnet)) site.subnets.set(subnet, check.usage);
-        else site.shared = check.usage;
-      }
+      const counter = useCounter(address, at);
+      const check = checkLimits(limits, counter.usage, at);
+      if (check.ok) counter.usage = check.usage;
       const { limit, remaining, resetsAt } = check;
       return { withinLimit: check.ok, quota: { limit, remaining, resetsAt } };
     },
 
     peek,
 
-    isExhausted: (address, at) => peek(address, at).remaining <= (lookups.get(networkOf(address).site) ?? 0),
-
-    beginLookup(address) {
-      const { site } = networkOf(address);
-      lookups.set(site, (lookups.get(site) ?? 0) + 1);
+    async beginLookup(address, at) {
+      const counter = useCounter(address, at);
+      const wakeNext = () => counter.waiting.shift()?.();
+      for (;;) {
+        const { remaining } = quotaOf(counter, at);
+        if (remaining > counter.lookups) break;
+        if (remaining === 0) {
+          wakeNext();
+          return undefined;
+        }
+        await new Promise<void>((resolve) => counter.waiting.push(resolve));
+      }
+      counter.lookups++;
       return () => {
-        const left = (lookups.get(site) ?? 1) - 1;
-        if (left > 0) lookups.set(site, left);
-        else lookups.delete(site);
+        counter.lookups--;
+        wakeNext();
       };
     },
 
@@ -136,21 +153,26 @@ export function createAnonymousCallers({
 }
 
 function createSite(): Site {
-  return { shared: NO_USAGE, subnets: new Map(), minute: 0, lookedUpAt: -Infinity };
+  return { shared: createCounter(), subnets: new Map(), minute: 0, lookedUpAt: -Infinity };
+}
+
+function createCounter(): Counter {
+  return { usage: NO_USAGE, lookups: 0, waiting: [] };
 }
 
 /** Gives a subnet its own usage, if the site has room for one more or a subnet without a request in this minute. */
 function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
   if (subnets.size >= MAX_SUBNETS) {
-    for (const [known, usage] of subnets) if (usageAt(usage, at).minute.count === 0) subnets.delete(known);
+    for (const [known, { usage }] of subnets)
+      if (usageAt(usage, at).minute.count === 0) subnets.delete(known);
   }
-  if (subnets.size < MAX_SUBNETS) subnets.set(subnet, NO_USAGE);
+  if (subnets.size < MAX_SUBNETS) subnets.set(subnet, createCounter());
 }
 
-function readUsage({ subnets, shared }: Site, subnet: string | undefined): Usage {
+function readCounter({ subnets, shared }: Site, subnet: string | undefined): Counter {
   if (subnet === undefined) return shared;
-  return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? NO_USAGE : shared);
+  return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? createCounter() : shared);
 }
 
 /**

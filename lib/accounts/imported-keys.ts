@@ -43,18 +43,15 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
   let noneImportedAt = Infinity;
   let asking: Promise<boolean> | undefined;
 
-  const isNoneImported = (at: Instant) =>
-    !someImported && at >= noneImportedAt && at < noneImportedAt + NONE_IMPORTED_MS;
-
-  async function lookUp(keys: ImportedKeys, hash: string, at: Instant): Promise<string | undefined> {
-    if (!someImported && !isNoneImported(at)) {
-      asking ??= keys.exist().finally(() => {
-        asking = undefined;
-      });
-      if (await asking) someImported = true;
-      else noneImportedAt = at;
-    }
-    return someImported ? keys.findAccount(hash) : undefined;
+  /** True once a key was imported. The store is asked again after a while. */
+  async function exist(keys: ImportedKeys, at: Instant): Promise<boolean> {
+    if (someImported || (at >= noneImportedAt && at < noneImportedAt + NONE_IMPORTED_MS)) return someImported;
+    asking ??= keys.exist().finally(() => {
+      asking = undefined;
+    });
+    if (await asking) someImported = true;
+    else noneImportedAt = at;
+    return someImported;
   }
 
   return {
@@ -64,15 +61,16 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
       at: Instant,
       mayLookUp: (hash: string) => Promise<boolean>,
     ): Promise<ParsedKey | undefined> {
-      const source = accountOf ?? (isNoneImported(at) ? undefined : imported);
+      const source = accountOf ?? imported;
       if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
+      if (typeof source !== "function" && !(await exist(source, at))) return undefined;
       const hash = await digestKey(key);
       const known = owners.get(hash);
       if (known === undefined && !(await mayLookUp(hash))) return undefined;
       const accountId =
         typeof source === "function"
           ? await callAccountOf(source, hash, key)
-          : (known ?? (await lookUp(source, hash, at)));
+          : (known ?? (await source.findAccount(hash)));
       if (accountId === undefined) return undefined;
       const [oldest] = owners.keys();
       if (known === undefined && owners.size >= MAX_OWNERS && oldest !== undefined) owners.delete(oldest);

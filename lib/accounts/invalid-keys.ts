@@ -71,11 +71,11 @@ export function createInvalidKeys(accounts: AccountStore) {
     return account;
   }
 
-  /** True if the account has no place without evicting one that was just read. */
+  /** True if the account has no place without evicting one that is being read, or was just read. */
   function isCrowdedOut(accountId: string, at: Instant): boolean {
     if (probed.size < MAX_ACCOUNTS || probed.has(accountId)) return false;
     const [oldest] = probed.values();
-    return oldest !== undefined && isCurrent(oldest, at);
+    return oldest !== undefined && (oldest.reading !== undefined || isCurrent(oldest, at));
   }
 
   /** `undefined` if not all accounts are known. */
@@ -104,11 +104,11 @@ export function createInvalidKeys(accounts: AccountStore) {
         for (const key of keys) if (isActive(key, at) && active.size < MAX_LISTED_KEYS) active.add(key.hash);
       }
       isComplete = listed.length <= MAX_KNOWN_ACCOUNTS;
+      listedKeys = active;
     } catch {
       // The process may not list accounts, or the store fails.
     }
     if (isComplete) listed.forEach(addKnown);
-    listedKeys = active;
     listedAt = at;
     listedUntil = at + (listed.length <= MAX_KNOWN_ACCOUNTS ? LISTING_PAUSE_MS : LONG_LISTING_PAUSE_MS);
   }
@@ -154,10 +154,10 @@ export function createInvalidKeys(accounts: AccountStore) {
     },
 
     /** See `RejectionCache`. Lists the accounts at most every five seconds. */
-    async isListed(hash: string, at: Instant): Promise<boolean | undefined> {
+    async isListed(hash: string, at: Instant): Promise<boolean> {
       await refreshListing(at);
-      if (listedKeys.has(hash)) return true;
-      return isComplete && listedKeys.size < MAX_LISTED_KEYS ? false : undefined;
+      // A store can know a key by its short hash only.
+      return listedKeys.has(hash) || listedKeys.has(shortHash(hash));
     },
 
     /** See `RejectionCache`. Reads an account at most once a second. */

@@ -76,8 +76,8 @@ export interface RejectionCache extends AccountStore {
     policy?: AdmissionPolicy,
     takeLookup?: () => boolean,
   ): Promise<InvalidKey | undefined>;
-  /** True if an account had this active key at most five seconds ago; `undefined` if this process cannot list all. */
-  isListed(hash: string, at: Instant): Promise<boolean | undefined>;
+  /** True if an account had this active key when the accounts were listed, as far as this process can list them. */
+  isListed(hash: string, at: Instant): Promise<boolean>;
 }
 
 /**

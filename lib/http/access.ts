@@ -106,32 +106,29 @@ export function createAccessControl(
       const at = clock();
       const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
-      let endLookup: (() => void) | undefined;
-      let isExhausted = false;
+      let lookup: ReturnType<typeof anonymous.beginLookup> | undefined;
       /** True for a caller who has guessed too often: the store looks up none of its further guesses. */
-      const guesses = () => {
-        if (endLookup !== undefined) return isExhausted;
-        isExhausted = anonymous.isExhausted(address, at);
-        endLookup = anonymous.beginLookup(address);
-        return isExhausted;
+      const isExhausted = async () => {
+        lookup ??= anonymous.beginLookup(address, at);
+        return (await lookup) === undefined;
       };
       let taken: boolean | undefined;
       const takeLookup = () => {
         taken ??= anonymous.takeLookup(address, at);
         return taken;
       };
-      // Where nobody can list the keys, guesses that have not been answered turn no valid key away.
-      const mayGuess = () => anonymous.peek(address, at).remaining > 0 || takeLookup();
+      let isListed = false;
       const mayLookUp = async (hash: string) => {
-        if (!guesses() || !isEnforced || cache === undefined) return true;
-        const isListed = await cache.isListed(hash, at);
-        return isListed === undefined ? mayGuess() : isListed || takeLookup();
+        if (!(await isExhausted()) || !isEnforced || cache === undefined) return true;
+        isListed = await cache.isListed(hash, at);
+        return isListed || takeLookup();
       };
       try {
         const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
         if (key === undefined) return deny("invalid_api_key", address, at);
-        if (!known.has(key.hash) && guesses() && cache !== undefined) {
-          const invalid = await cache.findInvalid(key, at, policy, mayGuess);
+        const isGuess = !isListed && !known.has(key.hash) && (await isExhausted());
+        if (isGuess && cache !== undefined) {
+          const invalid = await cache.findInvalid(key, at, policy, takeLookup);
           if (invalid !== undefined) return deny("invalid_api_key", address, at);
         }
         const admission = await accounts.admit(key, at, policy, storeOperation);
@@ -144,7 +141,7 @@ export function createAccessControl(
         remember(key.hash);
         return admission.ok ? admission : reject(admission, at);
       } finally {
-        endLookup?.();
+        (await lookup)?.();
       }
     },
 

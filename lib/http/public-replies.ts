@@ -91,39 +91,44 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const host = context.host ?? request.headers.get("host") ?? splitTarget(request.url).authority;
     const name = bareHost(host ?? "");
     const isKnown = served.has(name);
-    if (takesTime && !isKnown) {
-      const at = clock();
-      if (callers.isExhausted(address, at) && !callers.takeLookup(address, at)) return MISDIRECTED;
-    }
-    const route = router.route(host, originalTarget);
+    const find = () => router.route(host, originalTarget);
+    if (takesTime && !isKnown) return remember(name, lookUpUnknown(find, address));
+    const route = find();
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
-    const lookup = settleWithin(MAX_STORE_CALL_MS, route, "The lookup of a host");
-    const found = isKnown ? lookup : countLookup(lookup, address);
-    const remembered = found.then((result) => {
-      served.delete(name);
-      if (result.action !== "misdirected") served.add(name);
-      if (served.size > MAX_SERVED_HOSTS) served.delete(served.values().next().value ?? "");
-      return result;
-    });
+    const remembered = remember(name, settleWithin(MAX_STORE_CALL_MS, route, LOOKUP));
     if (!isHealthCheck) return remembered;
     remembered.catch(() => {});
     return MISDIRECTED;
   };
 
-  /** Counts the lookup of an unknown host for its address while it lasts, and afterwards if it has found nothing. */
-  async function countLookup(lookup: Promise<HostRoute>, address: string): Promise<HostRoute> {
-    const end = callers.beginLookup(address);
+  async function remember(name: string, lookup: Promise<HostRoute>): Promise<HostRoute> {
+    const result = await lookup;
+    served.delete(name);
+    if (result.action !== "misdirected") served.add(name);
+    if (served.size > MAX_SERVED_HOSTS) served.delete(served.values().next().value ?? "");
+    return result;
+  }
+
+  /** Looks up a host that is not known. It counts for its address if it has found nothing. */
+  async function lookUpUnknown(
+    find: () => HostRoute | Promise<HostRoute>,
+    address: string,
+  ): Promise<HostRoute> {
+    const end = await callers.beginLookup(address, clock());
+    if (end === undefined && !callers.takeLookup(address, clock())) return MISDIRECTED;
     let found: HostRoute | undefined;
     try {
-      found = await lookup;
+      found = await settleWithin(MAX_STORE_CALL_MS, find(), LOOKUP);
       return found;
     } finally {
       if (found === undefined || found.action === "misdirected") callers.count(address, clock());
-      end();
+      end?.();
     }
   }
 }
+
+const LOOKUP = "The lookup of a host";
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
 function replyForHost({ action, ...route }: HostRoute): Reply | undefined {

@@ -107,8 +107,9 @@ function loggedPath(request: RequestHead, { target, requestError }: RequestConte
   // The rest, of which nothing is logged, costs nothing.
   const start = path.slice(0, 3 * MAX_PATH_CHARS);
   // Decoded first, so that an escape does not hide a key, not even one that is escaped again.
-  const plain = decodeUnreserved(start.replaceAll(/%(?:25)+/g, "%"));
-  const safe = [redactKeys(plain)].find((text) => text !== plain) ?? redactKeys(decodeUnreserved(start));
+  const decoded = decodeUnreserved(start);
+  const plain = decodeUnreserved(decoded.replaceAll(/%(?:25)+/g, "%"));
+  const safe = [redactKeys(plain)].find((text) => text !== plain) ?? redactKeys(decoded);
   return safe.length > MAX_PATH_CHARS || path.length > 3 * MAX_PATH_CHARS
     ? `${safe.slice(0, MAX_PATH_CHARS)}…`
     : safe;

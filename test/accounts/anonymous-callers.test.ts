@@ -94,27 +94,43 @@ test("a /64 network that gets room has its own usage, and not what the others of
   expect(callers.peek(address(6), AT + MINUTE_MS)).toMatchObject({ limit: 2, remaining: 2 });
 });
 
-test("a caller is exhausted for the rest of its window, and nobody else is", () => {
+test("a caller without a request left begins no lookup for the rest of its window, and others do", async () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
-  const isExhausted = (at: number) =>
-    ["192.0.2.1", "192.0.2.2"].map((address) => callers.isExhausted(address, at));
-  expect(isExhausted(AT)).toEqual([false, false]);
+  const begins = async (address: string, at: number) => {
+    const end = await callers.beginLookup(address, at);
+    end?.();
+    return end !== undefined;
+  };
+  expect(await begins("192.0.2.1", AT)).toBe(true);
   callers.count("192.0.2.1", AT);
-  expect(isExhausted(AT)).toEqual([true, false]);
-  expect(isExhausted(AT + MINUTE_MS)).toEqual([false, false]);
+  expect([await begins("192.0.2.1", AT), await begins("192.0.2.2", AT)]).toEqual([false, true]);
+  expect(await begins("192.0.2.1", AT + MINUTE_MS)).toBe(true);
 });
 
-test("a caller is exhausted while it has as many lookups as requests left, also in another /64 of its network", () => {
+test("a lookup waits while a network has as many as requests left, and begins when one ends, or not at all", async () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 5 } });
-  const ends = [callers.beginLookup("2001:db8:1:1::1")];
-  expect(callers.isExhausted("2001:db8:1:1::1", AT)).toBe(false);
-  ends.push(callers.beginLookup("2001:db8:1:2::1"));
-  const isExhausted = () =>
-    ["2001:db8:1:1::1", "2001:db8:1:9::1", "2001:db8:2::1"].map((each) => callers.isExhausted(each, AT));
-  expect(isExhausted()).toEqual([true, true, false]);
-  expect(callers.peek("2001:db8:1:1::1", AT).remaining).toBe(2);
-  for (const end of ends) end();
-  expect(isExhausted()).toEqual([false, false, false]);
+  const begun: string[] = [];
+  const begin = async (name: string, address = "2001:db8:1:1::1") => {
+    const end = await callers.beginLookup(address, AT);
+    begun.push(end === undefined ? `not ${name}` : name);
+    return end;
+  };
+  const turn = () => new Promise(setImmediate);
+  const first = [begin("a"), begin("b")];
+  const others = [begin("c"), begin("d"), begin("e")];
+  await turn();
+  expect(begun).toEqual(["a", "b"]);
+  // Of another /64 network.
+  await begin("f", "2001:db8:1:2::1");
+  (await first[0])?.();
+  await others[0];
+  expect(begun).toEqual(["a", "b", "f", "c"]);
+  for (const guess of [first[1], others[0]]) {
+    callers.count("2001:db8:1:1::1", AT);
+    (await guess)?.();
+  }
+  await Promise.all(others);
+  expect(begun).toEqual(["a", "b", "f", "c", "not d", "not e"]);
 });
 
 test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {

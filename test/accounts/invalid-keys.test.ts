@@ -187,6 +187,13 @@ describe("keys of a caller who guesses", () => {
     expect(calls).toEqual({ find: 200, list: 1, admit: 0 });
   });
 
+  test("of accounts that exist cost at most 1,000 reads a second, also if they are sent at once", async () => {
+    const { calls, isInvalid } = await createAccountsFixture({ count: 1_100 });
+    const atOnce = Array.from({ length: 1_100 }, (_, index) => isInvalid(`shop-${index}`, "forged"));
+    expect(new Set(await Promise.all(atOnce))).toEqual(new Set([true]));
+    expect(calls.find).toBe(1_000);
+  });
+
   test("of accounts that exist cost at most 1,000 reads a second, and as many more as the caller has lookups", async () => {
     const { calls, caller, isInvalid } = await createAccountsFixture({ count: 1_100 });
     for (let round = 0; round < 3; round++)

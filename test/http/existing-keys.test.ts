@@ -5,7 +5,7 @@ import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import type { HandlerOptions, KeySource } from "../../lib/http/options.ts";
+import type { Handler, HandlerOptions, KeySource } from "../../lib/http/options.ts";
 import { accessLine } from "../../lib/http/request-event.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
@@ -115,7 +115,7 @@ describe("a key of another system", () => {
     calls.length = 0;
     for (let guess = 70; guess < 90; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
     expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
-    expect(calls).toEqual(["findAccount", "find", "admit"]);
+    expect(calls).toEqual(["findAccount", "admit"]);
     time.now += 5_000;
     calls.length = 0;
     await send("GET", ORDERS, bearer("sk_live_90"));
@@ -181,26 +181,100 @@ describe("a key of another system", () => {
   });
 });
 
-test.each(["an imported key", "one of ours"])(
-  "%s is admitted in a burst of new ones, also if no account can be listed",
-  async (kind) => {
-    const { store, accounts, handler } = await open({ onHookError: () => {} });
-    store.accounts.list = () => {
-      throw new StoreUnavailableError("No permission.");
-    };
-    const presented: string[] = [];
-    for (let index = 0; index < 100; index++) {
-      await accounts.create(`shop-${index}`, { plan: "free" });
-      const issued = await accounts.issueKey(`shop-${index}`);
-      await accounts.importKey(`shop-${index}`, { hash: hashKey(`sk_${index}`) });
-      presented.push(kind === "one of ours" ? (issued.ok && issued.key) || "" : `sk_${index}`);
-    }
+describe("a burst of valid keys that the process has not seen", () => {
+  const COUNT = 100;
+  const answer = async (handler: Handler, presented: readonly string[]) => {
     const send = (key: string) =>
       handler(new Request(`http://localhost${ORDERS}`, { headers: bearer(key) }), { address: "192.0.2.1" });
     const responses = await Promise.all(presented.map(send));
-    expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(200));
-  },
-);
+    return responses.map(({ status }) => status);
+  };
+  /** An account with a key of ours and an imported one for each. */
+  const addKeys = async ({ accounts }: Awaited<ReturnType<typeof open>>, prefix: string) => {
+    const keys: { own: string; imported: string }[] = [];
+    for (let index = 0; index < COUNT; index++) {
+      const id = `${prefix}-${index}`;
+      await accounts.create(id, { plan: "free" });
+      const issued = await accounts.issueKey(id);
+      await accounts.importKey(id, { hash: hashKey(`sk_${id}`) });
+      keys.push({ own: issued.ok ? issued.key : expect.fail(), imported: `sk_${id}` });
+    }
+    return keys;
+  };
+  const ALL = Array(COUNT).fill(200);
+
+  test.each(["own", "imported"] as const)(
+    "is admitted: %s keys, also of accounts that were not listed",
+    async (kind) => {
+      const opened = await open();
+      for (const prefix of ["first", "second"]) {
+        const keys = await addKeys(opened, prefix);
+        expect(
+          await answer(
+            opened.handler,
+            keys.map((each) => each[kind]),
+          ),
+        ).toEqual(ALL);
+      }
+    },
+  );
+
+  test.each(["own", "imported"] as const)(
+    "is admitted where accounts cannot be listed: %s keys",
+    async (kind) => {
+      const opened = await open();
+      opened.store.accounts.list = () => {
+        throw new StoreUnavailableError("No permission.");
+      };
+      const keys = await addKeys(opened, "shop");
+      expect(
+        await answer(
+          opened.handler,
+          keys.map((each) => each[kind]),
+        ),
+      ).toEqual(ALL);
+    },
+  );
+
+  test("is admitted if another database imports them at their first use", async () => {
+    const { accounts, handler } = await open({
+      keys: {
+        async accountOf(hash, key) {
+          await accounts.importKey(key, { hash });
+          return key;
+        },
+      },
+    });
+    for (let index = 0; index < COUNT; index++) await accounts.create(`k${index}`, { plan: "free" });
+    expect(
+      await answer(
+        handler,
+        Array.from({ length: COUNT }, (_, index) => `k${index}`),
+      ),
+    ).toEqual(ALL);
+  });
+});
+
+test("a made-up key causes no list of the accounts while none was imported", async () => {
+  const { send, calls, time } = await open({}, false);
+  for (let guess = 0; guess < 100; guess++) {
+    time.now += 500;
+    await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+  }
+  expect(new Set(calls)).toEqual(new Set(["exist"]));
+});
+
+test("keys that were listed are admitted while the accounts cannot be listed", async () => {
+  const { send, calls, store, time } = await open();
+  for (let guess = 0; guess < 70; guess++) await send("GET", ORDERS, bearer(`sk_live_${guess}`));
+  store.accounts.list = () => {
+    throw new StoreUnavailableError("The store is down.");
+  };
+  time.now += 5_000;
+  await send("GET", ORDERS, bearer("sk_live_71"));
+  calls.length = 0;
+  expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
+});
 
 describe("forged keys of ours that are sent at once", () => {
   const forge = (accountOf: (index: number) => string) =>

@@ -120,7 +120,7 @@ const CERTIFICATE =
   "Write the ARN of a certificate, such as arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef.";
 
 const TAG =
-  "Write a mapping of tags, such as { team: shop }: letters, digits, spaces and _.:/=+-@, at most 128 in a key and 256 in a value. A key does not begin with 'aws:' or 'store-orders:'.";
+  "Write a mapping of tags, such as { team: shop }: letters, digits, spaces and _.:/=+-@, at most 128 in a key and 256 in a value. A key does not begin with 'aws:' or 'store-orders:'. Write a number in quotes.";
 const tagText = String.raw`[\p{L}\p{N} _.:/=+@-]`;
 
 /** The tags of every resource. AWS allows 50; certificates have two of the stack. */
@@ -135,7 +135,8 @@ const tags = z
 const BOUNDARY =
   "Write the ARN of a managed policy, such as arn:aws:iam::123456789012:policy/store-orders-production-boundary.";
 
-const TABLE = "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.'.";
+const TABLE =
+  "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.', in quotes if it is a number.";
 const tableName = matching(/^[\w.-]{3,255}$/, TABLE);
 
 /** The names of the tables, one or both; see infra/recovery.md#rename-import-restore. */

@@ -71,7 +71,7 @@ export function parseSettings({ values, secretKeys }: StackConfig): SettingsResu
   const prefix = `${NAMESPACE}:`;
   const namesIn = (keys: readonly string[]) =>
     keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
-  const raw = namesIn(Object.keys(values)).map((name) => [name, decodeValue(values[prefix + name] ?? "")]);
+  const raw = namesIn(Object.keys(values)).map((name) => [name, decode(name, values[prefix + name] ?? "")]);
   const parsed = parseSettingValues(Object.fromEntries(raw));
   const secrets = namesIn(secretKeys).filter((path) => !SECRET_SETTINGS.has(path));
   if (parsed.ok && secrets.length === 0) return parsed;
@@ -98,8 +98,9 @@ export function explainSettingsIssues(stack: string, issues: readonly Issue[]): 
   return [`The configuration of the stack '${stack}' has ${count}:`, ...lines].join("\n");
 }
 
-/** Pulumi passes structured values, numbers and booleans as JSON, and strings unquoted. */
-function decodeValue(value: string): unknown {
+/** Pulumi passes structured values, numbers and booleans as JSON, and strings unquoted, such as the name `2026`. */
+function decode(name: string, value: string): unknown {
+  if (settingsSchema.safeParse({ [name]: value }).success) return value;
   try {
     return JSON.parse(value);
   } catch {

@@ -77,6 +77,18 @@ describe("a valid configuration", () => {
     });
   });
 
+  test.each(["2026", "1e3", "true", "null"])("a text can be %s, which is also JSON", (text) => {
+    expect(parse({ renamedFrom: text })).toMatchObject({ settings: { renamedFrom: text } });
+    const nested = { tables: { orders: text.padEnd(3, "s") }, tags: { year: text } };
+    expect(parse(nested)).toMatchObject({ settings: nested });
+  });
+
+  test("numbers, booleans and mappings are not texts", () => {
+    expect(parse({ memoryMiB: 1024, protect: false, hold: [] })).toMatchObject({
+      settings: { memoryMiB: 1024, protect: false, hold: [] },
+    });
+  });
+
   test("an empty mapping is valid on the Free plan and has no hosts", () => {
     expect(parse({ domains: {} })).toMatchObject({ settings: { domains: { aliases: [], redirects: [] } } });
   });
@@ -173,6 +185,9 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a tag of this project's own", { tags: { "store-orders:stack": "mine" } }],
     ["a tag with a character that AWS does not accept", { tags: { team: "shop; pets" } }],
     ["a list of tags", { tags: ["shop"] }],
+    ["a number as tag", { tags: { year: 2026 } }],
+    ["a number as table", { tables: { orders: 2026 } }],
+    ["a name that every object has", { constructor: "x", toString: "1" }],
     ["a secret that must not be one", { plan: "pro" }, ["plan"]],
   ])("%s", (_case, values, secretKeys = []) => {
     const parsed = parse(values, secretKeys);

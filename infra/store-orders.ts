@@ -81,8 +81,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     const { accessLogs, alarmEmail, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
     checkName(name, settings);
-    const owner = ownerOf(settings);
-    const namespace = nameInAccount(name, owner);
+    const namespace = nameInAccount(name, ownerOf(settings));
     const environment = storeEnvironment(settings, name, namespace);
 
     const { tables, protect } = settings;
@@ -102,7 +101,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     const { restApi, stage } = this.api;
     const eventsArgs = { code, environment, tables: this.tables, logRetentionDays, permissionsBoundary };
     const changeEvents = events && new ChangeEvents(`${name}-events`, { ...events, ...eventsArgs }, parent);
-    const created = createHosts(name, hosts, this.api, owner, this);
+    const created = createHosts(name, hosts, this.api, this);
     const monitored = {
       apiName: restApi.name,
       stageName: stage.stageName,
@@ -112,11 +111,7 @@ export class StoreOrders extends pulumi.ComponentResource {
         ...(changeEvents && { events: changeEvents.handler.function.name }),
       },
       tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
-      certificates: created.map(({ plan: { key, host }, domain }) => ({
-        key,
-        host,
-        arn: domain.certificateArn,
-      })),
+      certificates: created.map(({ plan, domain }) => ({ ...plan, arn: domain.certificateArn })),
       namespace,
     };
     // CloudWatch overwrites what has the same name. If another stack has that, the tables exist, and nothing is overwritten.

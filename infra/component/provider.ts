@@ -6,7 +6,6 @@ import { CustomDomain } from "../domains/custom-domain.ts";
 import { domainOutput } from "../domains/hosts.ts";
 import { preflight } from "../domains/preflight.ts";
 import { deleteTemporaryFolders } from "../functions/function.ts";
-import { ownerOf, ownershipTag } from "../names.ts";
 import { deployStoreOrders } from "../store-orders.ts";
 
 /**
@@ -68,10 +67,7 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
     } as unknown as SettingsInput);
     const [plan] = await preflight(settings, options);
     if (plan === undefined) throw new Error(`The host ${hostname} was not planned.`);
-    const tags = ownershipTag(ownerOf(settings));
-    const { dns, reverify: number, certificateArn: arn } = plan;
-    const args = { host: hostname, dns, reverify: number, certificateArn: arn, tags, restApi, stageName };
-    const domain = new CustomDomain(name, args, options);
+    const domain = new CustomDomain(name, { ...plan, restApi, stageName }, options);
     const { role, ...status } = domainOutput({ plan, domain });
     return { urn: domain.urn, state: { ...status, certificateArn: domain.certificateArn } };
   },

@@ -9,7 +9,7 @@ import {
   explainRecordFailure,
   type RecordPurpose,
 } from "../failures.ts";
-import { REQUESTED_TAG, typeToken } from "../names.ts";
+import { ownerOf, ownershipTag, REQUESTED_TAG, typeToken } from "../names.ts";
 import { type CertificateStatus, wasIssued } from "./certificates.ts";
 import type { NewRecord } from "./dns-provider.ts";
 import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
@@ -33,6 +33,7 @@ export interface CustomDomainArgs {
   readonly createAfter?: pulumi.Resource | undefined;
   /** Change the number to request a new certificate. @default 0 */
   readonly reverify?: number | undefined;
+  /** Further tags of the certificate. */
   readonly tags?: Readonly<Record<string, string>>;
   /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
   readonly certificateArn?: string | undefined;
@@ -95,10 +96,11 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   #requestCertificate() {
-    const { host, dns, tags = {}, reverify = 0 } = this.#args;
+    const { host, dns, reverify = 0 } = this.#args;
     // Tells later runs when the certificate was requested: ACM waits 72 hours, and no provider function has the time.
     const dated = dns.provider === "manual" ? { [REQUESTED_TAG]: formatTimestamp(Date.now()) } : {};
-    const certificateArgs = { domainName: host, validationMethod: "DNS", tags: { ...tags, ...dated } };
+    const tags = { ...ownershipTag(dns.owner ?? ownerOf({})), ...this.#args.tags, ...dated };
+    const certificateArgs = { domainName: host, validationMethod: "DNS", tags };
     const ignoreChanges = Object.keys(dated).map((tag) => `tags["${tag}"]`);
     // The trigger is always set: the engine ignores the change from no trigger to the first one.
     const options = { parent: this, replacementTrigger: reverify, ignoreChanges };

@@ -1,38 +1,34 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
-import { hostKey } from "../names.ts";
+import { hostKey, type Owner, ownerOf } from "../names.ts";
 import type { FoundCertificate } from "./certificates.ts";
 import type { RecordObserver } from "./host-status.ts";
 import type { DNS_PROVIDERS, HostZone } from "./managed-dns.ts";
 
-/** The DNS of a host: the party that manages it, and the way in which its records are created. */
-export type HostDns =
-  | {
-      /** Where the zone is. */
-      readonly provider: keyof typeof DNS_PROVIDERS;
-      readonly zoneId: string;
-      /**
-       * The comment of every record that is created, at Route 53 its set identifier; marks the record as owned by this
-       * program.
-       */
-      readonly comment: string;
-      /**
-       * The handling of the record that routes traffic. `managed`: created last. `held`: not created, everything else
-       * is. `adopt`: the record with this identifier is imported.
-       */
-      readonly routing: "managed" | "held" | { readonly adopt: string };
-    }
-  | {
-      /** The operator sets the records by hand. */
-      readonly provider: "manual";
-      /** The host's certificates. API Gateway accepts a domain name only once one has been issued. */
-      readonly certificates: readonly FoundCertificate[];
-      /** Looks the records up. @default none: the host is never reported as live */
-      readonly observer?: RecordObserver | undefined;
-    };
+/** The DNS of a host that a provider has, at which the stack creates the records. */
+export interface ManagedDns {
+  /** Where the zone is. */
+  readonly provider: keyof typeof DNS_PROVIDERS;
+  readonly zoneId: string;
+  /** The comment of every record that is created, at Route 53 its set identifier: this program owns the record. */
+  readonly comment: string;
+  /** The record that routes traffic: created last (`managed`), not created (`held`), or an existing one to import. */
+  readonly routing: "managed" | "held" | { readonly adopt: string };
+  /** Whose tag the certificate has: the next run finds it by that. @default this project and stack */
+  readonly owner?: Owner;
+}
 
-export type ManualDns = Extract<HostDns, { provider: "manual" }>;
-export type ManagedDns = Exclude<HostDns, ManualDns>;
+/** The DNS of a host whose records the operator sets by hand. */
+export interface ManualDns extends Pick<ManagedDns, "owner"> {
+  readonly provider: "manual";
+  /** The host's certificates. API Gateway accepts a domain name only once one has been issued. */
+  readonly certificates: readonly FoundCertificate[];
+  /** Looks the records up. @default none: the host is never reported as live */
+  readonly observer?: RecordObserver | undefined;
+}
+
+/** The DNS of a host: the party that manages it, and the way in which its records are created. */
+export type HostDns = ManagedDns | ManualDns;
 
 /** A host with everything that its resources are created from. */
 export interface HostPlan extends ConfiguredHost {
@@ -63,12 +59,13 @@ export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[
   return domains === undefined ? [] : hostsOf(domains);
 }
 
-/** Plans every host from the settings and the preflight's results. Pure. */
+/** Plans every host of this program from the settings and the preflight's results. */
 export function planHosts(
   settings: Settings,
   { zones, zoneNames, certificates, observer }: PreflightResult,
   comment: string,
 ): readonly HostPlan[] {
+  const owner = ownerOf(settings);
   return configuredHosts(settings).map(({ host, role }) => {
     const certificateArn = settings.certificates[host];
     const common = { host, role, key: hostKey(host), reverify: settings.reverify[host], certificateArn };
@@ -78,17 +75,17 @@ export function planHosts(
       const found = certificates.get(host) ?? [];
       // The update fails if it has not been issued.
       const given = certificateArn && ([{ arn: certificateArn, status: "ISSUED" }] as const);
-      const dns = { provider: "manual", certificates: given || found, observer } as const;
+      const dns = { provider: "manual", owner, certificates: given || found, observer } as const;
       return { ...common, zone: zoneNames?.get(host), dns };
     }
     const routing = routingOf(host, settings, zone);
-    const dns = { provider: settings.dns, zoneId: zone.id, comment, routing };
+    const dns = { provider: settings.dns, owner, zoneId: zone.id, comment, routing };
     return { ...common, zone: zone.name, dns };
   });
 }
 
 /** True if this stack sets the host's record, so that the host is served once the planned update has completed. */
-export function goesLive({ dns }: HostPlan): boolean {
+export function goesLive({ dns }: Pick<HostPlan, "dns">): boolean {
   return dns.provider !== "manual" && dns.routing !== "held";
 }
 

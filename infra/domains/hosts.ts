@@ -4,7 +4,6 @@ import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
-import { type Owner, ownershipTag } from "../names.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import type { HostStatus } from "./host-status.ts";
@@ -45,16 +44,13 @@ export function createHosts(
   name: string,
   hosts: readonly HostPlan[],
   { restApi, stage }: { readonly restApi: aws.apigateway.RestApi; readonly stage: aws.apigateway.Stage },
-  owner: Owner,
   parent: pulumi.Resource,
 ): readonly CreatedHost[] {
-  const tags = ownershipTag(owner);
   const target = { restApi: restApi.id, stageName: stage.stageName };
   let createAfter: pulumi.Resource | undefined;
   return hosts.map((plan) => {
-    const { host, key, dns, reverify, certificateArn } = plan;
-    const args = { host, dns, reverify, certificateArn, tags, ...target, createAfter };
-    const domain = new CustomDomain(`${name}-${key}`, args, { parent });
+    const args = { ...plan, ...target, createAfter };
+    const domain = new CustomDomain(`${name}-${plan.key}`, args, { parent });
     createAfter = domain.domainName ?? createAfter;
     return { plan, domain };
   });

@@ -30,6 +30,8 @@ export interface AcmCertificate {
   readonly status: string;
   /** @default that of the certificate that the stack has requested last */
   readonly arn?: string;
+  /** @default those that are looked for */
+  readonly tags?: Value;
 }
 
 /** An active zone. */
@@ -74,8 +76,7 @@ export function cloud({
     "cloudflare:index/getDnsRecords:getDnsRecords": ({ zoneId = null, ...filter }) => ({
       results: records.find(ignoresFilters ? { zoneId } : { zoneId, ...filter }),
     }),
-    "aws:acm/getCertificate:getCertificate": ({ domain, statuses }) =>
-      findCertificate(certificates, domain, statuses),
+    "aws:acm/getCertificate:getCertificate": (args) => findCertificate(certificates, args),
     "aws:apigateway/getDomainName:getDomainName": ({ domainName = null }) => {
       const found = domainNames.get(domainName);
       if (found === undefined)
@@ -123,14 +124,20 @@ export function cloud({
   };
 }
 
-/** Selects a certificate as the provider does: of several, only the most recent one in the same state. */
+/** Selects a certificate with all tags as the provider does: of several, only the most recent one in the same state. */
 function findCertificate(
   certificates: readonly AcmCertificate[],
-  domain: Value | undefined,
-  statuses: Value | undefined,
+  { domain, statuses, tags: wantedTags }: Invoke["args"],
 ): Readonly<Record<string, Value>> {
   const wanted = (statuses ?? ["ISSUED"]) as readonly Value[];
-  const found = certificates.filter(({ host, status }) => host === domain && wanted.includes(status));
+  const hasTags = (tags: Value | undefined) =>
+    tags === undefined ||
+    Object.entries(wantedTags ?? {}).every(
+      ([key, value]) => value === new Map(Object.entries(tags ?? {})).get(key),
+    );
+  const found = certificates.filter(
+    ({ host, status, tags }) => host === domain && wanted.includes(status) && hasTags(tags),
+  );
   const [first] = found;
   if (first === undefined) throw new Error(`no ACM Certificate matching domain (${String(domain)})`);
   if (found.some(({ status }) => status !== first.status))

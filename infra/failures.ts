@@ -109,7 +109,8 @@ export function explainRecordFailure(
     return [
       `Cannot create the DNS record ${type} ${name} → ${value}.`,
       `  If the record exists at ${label}, an interrupted update or another owner created it.`,
-      `  ${wayOut}`,
+      "  If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.",
+      `  Otherwise: ${wayOut}`,
       "  See infra/recovery.md#an-interrupted-run.",
       ...errors.map(fromProvider),
     ].join("\n");

@@ -2,6 +2,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
+import { claim, hostClaims } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
   explainCertificateTimeout,
@@ -73,6 +74,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.#name = name;
     this.#args = args;
     const { dns, certificateArn } = args;
+    claim(this, name, hostClaims(name, args, this.getProvider("aws:index:Provider")), options?.parent);
 
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);
@@ -220,7 +222,7 @@ export class CustomDomain extends pulumi.ComponentResource {
 }
 
 const IMPORT_DOMAIN =
-  "If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first.";
+  "If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first; if another component of this program does, see infra/domains/README.md#move-a-host-to-another-component.";
 
 /**
  * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.

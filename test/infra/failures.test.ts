@@ -25,7 +25,7 @@ test.each([
   {
     name: "a domain name that exists",
     run: withFailure(`${DOMAIN}-domain`, "ConflictException: The domain name you provided already exists."),
-    error: `The domain name orders.example.com of API Gateway exists, but ${NOT_OURS} If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first. See infra/recovery.md#an-interrupted-run.`,
+    error: `The domain name orders.example.com of API Gateway exists, but ${NOT_OURS} If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first; if another component of this program does, see infra/domains/README.md#move-a-host-to-another-component. See infra/recovery.md#an-interrupted-run.`,
   },
   {
     name: "a mapping that exists",

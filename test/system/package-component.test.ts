@@ -145,6 +145,20 @@ describe("the provider of the component package", () => {
     );
   });
 
+  test("rejects two services of one run with the same host, and takes the host again in the next run", async () => {
+    await using provider = await startProvider(home, cloud(), await mkdtemp(join(folder, "tmp-")), {
+      preview: true,
+    });
+    const service = (name: string, primary: string) =>
+      provider.construct({ type: SERVICE, name, inputs: { ...settings, domains: { primary } } });
+    await service("first", "orders.example.com");
+    await service("second", "shop.example.com");
+    const both = "would belong to two components of this program, 'first' and 'third'.";
+    await expect(service("third", "orders.example.com")).rejects.toThrow(both);
+    await provider.cancel();
+    await service("fourth", "orders.example.com");
+  });
+
   test("keeps the address of the alarms a secret", async () => {
     const inputs = { alarmEmail: wireSecret("ops@example.com") };
     const created = await shared.update.construct({ type: SERVICE, name: "alarmed", inputs });

@@ -105,7 +105,8 @@ describe("a record that exists but is not in the state", () => {
     expect(errors(outcome)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record CNAME orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
-        Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.
+        If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
+        Otherwise: Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: An identical record already exists. (81058)"
     `);
@@ -121,7 +122,8 @@ describe("a record that exists but is not in the state", () => {
     expect(errors(outcome)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
-        Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
+        Otherwise: Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: An identical record already exists. (81058)"
     `);

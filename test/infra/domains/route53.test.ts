@@ -222,7 +222,8 @@ describe("a record at Route 53 that exists but is not in the state", () => {
     expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record A orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
         If the record exists at Route 53, an interrupted update or another owner created it.
-        Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.
+        If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
+        Otherwise: Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: InvalidChangeBatch: [Tried to create resource record set [name='orders.example.com.', type='A'] but it already exists]"
     `);
@@ -235,7 +236,8 @@ describe("a record at Route 53 that exists but is not in the state", () => {
     expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Route 53, an interrupted update or another owner created it.
-        Delete that record at Route 53 and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
+        Otherwise: Delete that record at Route 53 and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: InvalidChangeBatch: [RRSet of type CNAME with DNS name _0123.orders.example.com., SetIdentifier store-orders/production, kept by Pulumi cannot be created as a non-weighted set exists with the same name and type.]"
     `);

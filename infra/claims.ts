@@ -1,0 +1,52 @@
+import * as pulumi from "@pulumi/pulumi";
+import { goesLive, type HostPlan } from "./domains/host-plan.ts";
+
+/** What only one component of a program can have, or of those in a scope. */
+interface Claim {
+  readonly subject: string;
+  readonly scope?: unknown;
+  /** @default another name */
+  readonly fix?: string;
+}
+
+type Claims = (Claim & { readonly name: string; readonly component: pulumi.Resource })[];
+
+/** The claims of a run, by its root resource: the Automation API runs several programs in one process. */
+const byRoot = new WeakMap<pulumi.Resource, Claims>();
+/** Those of a component provider, by the address of the engine: in its process, a run has no root resource. */
+export const claimsByEngine = new Map<string, Claims>();
+
+/** The claims of this run. Outside of one, as in unit tests, there are none. */
+function claimsOfRun(): Claims {
+  const root = pulumi.runtime.getStackResource();
+  const monitor = pulumi.runtime.getMonitor() as { getChannel?(): { getTarget(): string } } | undefined;
+  const engine = monitor?.getChannel?.().getTarget();
+  const claims = (root ? byRoot.get(root) : claimsByEngine.get(engine ?? "")) ?? [];
+  if (root) byRoot.set(root, claims);
+  else if (engine) claimsByEngine.set(engine, claims);
+  return claims;
+}
+
+/**
+ * Claims something for a component.
+ *
+ * @throws {pulumi.RunError} if another component of this program has it, other than the parent
+ */
+export function claim(component: pulumi.Resource, name: string, wanted: Claim[], parent?: pulumi.Resource) {
+  const claims = claimsOfRun();
+  for (const { subject, scope, fix = "Choose another name for one of them." } of wanted) {
+    const other = claims.find((each) => each.subject === subject && each.scope === scope);
+    const problem = `${subject} would belong to two components of this program, '${other?.name}' and '${name}'.`;
+    if (other && other.component !== parent) throw new pulumi.RunError(`${problem} ${fix}`);
+  }
+  claims.push(...wanted.map((each) => ({ ...each, name, component })));
+}
+
+/** What a host claims: its record everywhere, and all else with the same AWS provider. */
+export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, provider: unknown): Claim[] {
+  const fix =
+    "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
+  const host = { subject: `The host ${plan.host}`, fix };
+  const resources = { subject: `The name '${name}' of the resources of a host` };
+  return [{ ...host, scope: provider }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
+}

@@ -13,6 +13,7 @@ export const LONG_TESTS = [
   "test/infra/deployer/every-setting.test.ts",
   "test/infra/deployer/policy-documents.test.ts",
   "test/infra/domains/custom-domain.test.ts",
+  "test/infra/domains/live-host.test.ts",
   "test/infra/domains/manual-dns.test.ts",
   "test/infra/domains/next-update.test.ts",
   "test/infra/domains/own-certificate.test.ts",

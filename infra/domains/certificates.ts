@@ -2,6 +2,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
 import { isMocked } from "../mocks.ts";
+import { findDomainName } from "./domain-names.ts";
 
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
 const CERTIFICATE_STATUSES = [
@@ -38,7 +39,8 @@ export async function findCertificates(
 ): Promise<ReadonlyMap<string, readonly FoundCertificate[]>> {
   const found = hosts.map(async (host) => {
     const own = await certificatesOf(host, tags, options);
-    const present = own.some(wasIssued) ? [] : await presentCertificate(host, options);
+    const arn = own.some(wasIssued) ? "" : (await findDomainName(host, options))?.regionalCertificateArn;
+    const present = arn ? [{ arn, status: "ISSUED", isForeign: true } as const] : [];
     return [host, [...own, ...present]] as const;
   });
   return new Map(await Promise.all(found));
@@ -72,18 +74,4 @@ async function certificatesOf(
   }
   const inEachState = () => Promise.all(CERTIFICATE_STATUSES.map((status) => query([status])));
   return (await query(CERTIFICATE_STATUSES)) ?? (await inEachState()).flatMap((found) => found ?? []);
-}
-
-/** The certificate with which API Gateway serves the host in this account and region. Empty if it does not. */
-async function presentCertificate(
-  domainName: string,
-  options: pulumi.InvokeOptions,
-): Promise<readonly FoundCertificate[]> {
-  try {
-    const { regionalCertificateArn: arn } = await aws.apigateway.getDomainName({ domainName }, options);
-    return arn ? [{ arn, status: "ISSUED", isForeign: true }] : [];
-  } catch (error) {
-    if (/couldn't find|not ?found|empty result/i.test(errorMessage(error))) return [];
-    throw new pulumi.RunError(`Cannot look up the domain name ${domainName}: ${errorMessage(error)}`);
-  }
 }

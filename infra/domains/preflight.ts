@@ -4,12 +4,14 @@ import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
+import { eventOf, verifyHost } from "../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { type FoundCertificate, findCertificates, wasIssued } from "./certificates.ts";
+import { findDomainName } from "./domain-names.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
 import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
@@ -30,23 +32,27 @@ export interface PreflightOptions extends ProviderOptions {
  * Checks DNS and existing certificates before anything is created, in preview too, and plans the hosts.
  *
  * @throws {pulumi.RunError} if the DNS of a host is not ready; lists every problem with its fix. Or if the update would
- *   close the API Gateway hostname before a host is live
+ *   close the API Gateway hostname before the primary host is live
  */
 export async function preflight(
   settings: Settings,
   { resolver: given, ...providers }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
   const hosts = configuredHosts(settings).map(({ host }) => host);
-  if (hosts.length === 0) return [];
+  const [primary] = hosts;
+  if (primary === undefined) return [];
   const resolver = given ?? createDnsResolver(settings.resolver ? { servers: [settings.resolver] } : {});
   /** The hosts for which a certificate is requested. */
   const requesting = hosts.filter((host) => settings.certificates[host] === undefined);
   const owner = ownerOf(settings);
   const comment = ownershipComment(owner);
   const provider = settings.dns === "manual" ? undefined : DNS_PROVIDERS[settings.dns];
+  const isManual = provider === undefined;
   const options = lookupOptions(provider?.packageName ?? "aws", providers);
-  const certificates: PreflightResult["certificates"] =
-    provider === undefined ? await findCertificates(requesting, ownershipTag(owner), options) : new Map();
+  const awsOptions = lookupOptions("aws", providers);
+  const certificates: PreflightResult["certificates"] = isManual
+    ? await findCertificates(requesting, ownershipTag(owner), options)
+    : new Map();
   const memoized = memoizeResolver(resolver);
   const toCheck = hosts.map((host) => {
     return { host, held: settings.hold.includes(host), adopt: settings.adopt[host] };
@@ -66,37 +72,34 @@ export async function preflight(
       return { ...each, hasCertificate: hasRecord ?? certificates.get(each.host)?.some(isOwn) ?? false };
     });
   const caa = await findCaaProblems(requested, memoized);
+  /** True if the host has its own record now, and keeps it; one that is managed elsewhere, or adopted, if it leads here. */
+  const isLive = async (host: string): Promise<boolean> => {
+    if (settings.hold.includes(host)) return false;
+    if (zones.get(host)?.hasOwnRecord) return true;
+    if (!isManual && settings.adopt[host] === undefined) return false;
+    const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
+    if (target === undefined) return false;
+    // A lookup that fails says nothing.
+    return eventOf(await verifyHost(host, { resolver: memoized, target })) !== "dns_failed";
+  };
   const problems = [...(managed?.problems ?? []), ...caa.problems];
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
   // Mocks have no records.
-  if (settings.closePlatformHost && !isMocked()) {
-    const [primary = ""] = hosts;
-    const hasRecord = hosts.some((host) => zones.get(host)?.hasOwnRecord || settings.adopt[host]);
-    const isServed =
-      provider === undefined
-        ? certificates.get(primary)?.some(wasIssued) !== false && !(await hasNoAddress(primary, memoized))
-        : !settings.hold.includes(primary) && hasRecord;
+  if (settings.closePlatformHost && !isMocked() && !(await isLive(primary))) {
     const problem = `store-orders:closePlatformHost: ${primary} is not served yet, so nothing would be. Remove the key until the host is live.`;
-    const known =
-      provider === undefined ? ` If it is, set store-orders:resolver to a DNS server that knows it.` : "";
-    if (!isServed) throw new pulumi.RunError(`${problem}${known}`);
+    const known = isManual ? " If it is, set store-orders:resolver to a DNS server that knows it." : "";
+    throw new pulumi.RunError(`${problem}${known}`);
   }
   const warnings = [...hosts.flatMap(explainTopLevel), ...(managed?.warnings ?? []), ...caa.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
-  const observer = provider === undefined ? createRecordObserver(resolver) : undefined;
+  const observer = isManual ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
 }
 
 const isOwn = (certificate: FoundCertificate) => wasIssued(certificate) && !certificate.isForeign;
-
-/** True if DNS says that the host has no record that leads anywhere. A lookup that fails says nothing. */
-async function hasNoAddress(host: string, resolver: DnsResolver): Promise<boolean> {
-  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
-  return answers.every(({ outcome }) => outcome === "nodata" || outcome === "nxdomain");
-}
 
 /**
  * The options of a lookup that is done before its component exists: the provider that the resources of the component

@@ -122,7 +122,11 @@ describe("the printed policies allow the calls that the engine makes for a stack
         : [];
       const hostedZones = [{ id: "Z1", name: "example.com" }];
       const world = cloud({ records, hostedZones, recordSets });
-      const outcome = await success(run({ stack: "production", config, cloud: world }));
+      // The primary host has to be live before the update that closes the other one.
+      const { [`${NAMESPACE}:closePlatformHost`]: closes, ...open } = config;
+      const live = await success(run({ stack: "production", config: open, cloud: world }));
+      const closing = { stack: "production", config, cloud: world, state: live.state };
+      const outcome = closes === undefined ? live : await success(run(closing));
       const resources = outcome.registrations.filter(({ custom, type }) => custom && type.startsWith("aws:"));
       // With DNS elsewhere, the domain name follows in a later run, once the certificate is issued.
       const types = new Set(resources.map(({ type }) => type));

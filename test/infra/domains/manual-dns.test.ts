@@ -198,21 +198,33 @@ describe("with DNS managed elsewhere", () => {
   });
 });
 
-test.each([
-  [
-    "fails while the primary host has no address",
-    "",
-    {},
-    "closePlatformHost: orders.example.org is not served yet",
-  ],
-  ["succeeds once it has one", `${HOST} A 192.0.2.1`, {}, ""],
-  ["succeeds if DNS does not answer", "", { [HOST]: "SERVFAIL" }, ""],
-] as const)("closing the API Gateway hostname %s", async (_case, zone, failures, error) => {
-  await using dns = await startDnsServer(zone, failures);
-  const certificates = {
-    "store-orders:certificates": { [HOST]: "arn:aws:acm:eu-central-1:123456789012:certificate/own" },
-  };
-  const only = withDomains({ primary: HOST }, { "store-orders:dns": "manual", ...certificates, ...closed });
-  const { errors } = await update(only, { dns, preview: true });
-  expect(errors).toEqual(error === "" ? "" : expect.stringContaining(error));
+describe("closing the API Gateway hostname", () => {
+  const at = cloud();
+  const arn = "arn:aws:acm:eu-central-1:123456789012:certificate/own";
+  const own = { "store-orders:dns": "manual", "store-orders:certificates": { [HOST]: arn } };
+  const open = success(update(withDomains({ primary: HOST }, own), { cloud: at }));
+  const elsewhere = `${HOST} CNAME shop.example.net`;
+  const here = `${HOST} CNAME ${TARGET}`;
+  const [zone, addresses] = ["example.org NS ns.example.net", `${TARGET} A 192.0.2.1`];
+  const error = `closePlatformHost: ${HOST} is not served yet`;
+
+  test.each([
+    ["fails while the primary host has no address", [], {}, error],
+    ["fails while its record leads elsewhere", [elsewhere, "shop.example.net A 192.0.2.9"], {}, error],
+    ["succeeds once its record leads to the stack", [here], {}, ""],
+    ["succeeds if DNS does not answer", [], { [HOST]: "SERVFAIL" }, ""],
+  ] as const)("%s", async (_case, records, failures, error) => {
+    await using dns = await startDnsServer([zone, addresses, ...records].join("\n"), failures);
+    const { state } = await open;
+    const config = withDomains({ primary: HOST }, { ...own, ...closed });
+    const { errors } = await update(config, { cloud: at, state, dns, preview: true });
+    expect(errors).toEqual(error === "" ? "" : expect.stringContaining(error));
+  });
+
+  test("fails before there is a domain name, whatever DNS answers", async () => {
+    await using dns = await startDnsServer([zone, addresses, here].join("\n"));
+    const config = withDomains({ primary: HOST }, { ...own, ...closed });
+    const { errors } = await update(config, { dns, preview: true });
+    expect(errors).toContain(error);
+  });
 });

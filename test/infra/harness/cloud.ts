@@ -86,6 +86,11 @@ export function cloud({
     ...route53.functions,
   };
   const domainNames = new Map<Value, Registration["inputs"]>();
+  const setDomainName = (registration: Registration) =>
+    domainNames.set(registration.inputs["domainName"] ?? null, {
+      ...registration.inputs,
+      ...outputsOf(registration),
+    });
   const records = dnsRecords(initialRecords);
   return {
     create(registration) {
@@ -95,8 +100,7 @@ export function cloud({
       const id = type === RECORD_SET ? route53.create(registration) : `${name}-id`;
       if (type === DNS_RECORD) records.create(id, registration);
       if (type === "aws:lambda/function:Function") checkEnvironment(registration);
-      if (type === DOMAIN_NAME)
-        domainNames.set(registration.inputs["domainName"] ?? null, registration.inputs);
+      if (type === DOMAIN_NAME) setDomainName(registration);
       return { id, outputs: outputsOf(registration) };
     },
     import(registration) {
@@ -108,8 +112,10 @@ export function cloud({
     update(id, registration) {
       if (registration.type === DNS_RECORD) records.update(id, registration);
       if (registration.type === RECORD_SET) route53.update(id, registration);
+      if (registration.type === DOMAIN_NAME) setDomainName(registration);
     },
-    delete(id, { type }) {
+    delete(id, { type, inputs }) {
+      if (type === DOMAIN_NAME) domainNames.delete(inputs["domainName"] ?? null);
       if (type === DNS_RECORD) records.delete(id);
       if (type === RECORD_SET) route53.delete(id);
     },

@@ -123,7 +123,7 @@ const TAG =
   "Write a mapping of tags, such as { team: shop }: letters, digits, spaces and _.:/=+-@, at most 128 in a key and 256 in a value. A key does not begin with 'aws:' or 'store-orders:'. Write a number in quotes.";
 const tagText = String.raw`[\p{L}\p{N} _.:/=+@-]`;
 
-/** The tags of every resource. AWS allows 50; certificates have two of the stack. */
+/** The tags of every resource. AWS allows 50; certificates and domain names have two of the stack. */
 const tags = z
   .record(
     matching(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), TAG),

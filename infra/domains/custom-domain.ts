@@ -36,6 +36,8 @@ export interface CustomDomainArgs {
   readonly reverify?: number | undefined;
   /** Further tags of the certificate. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** The tags of the domain name. @default none */
+  readonly domainNameTags?: Readonly<Record<string, string>>;
   /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
   readonly certificateArn?: string | undefined;
 }
@@ -125,7 +127,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   #createDomainName(certificateArn: pulumi.Output<string>) {
-    const { host, createAfter } = this.#args;
+    const { host, createAfter, domainNameTags: tags } = this.#args;
     const subject = `The domain name ${host} of API Gateway`;
     const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
     const domainArgs = {
@@ -133,6 +135,7 @@ export class CustomDomain extends pulumi.ComponentResource {
       regionalCertificateArn: certificateArn,
       endpointConfiguration: { types: "REGIONAL" },
       securityPolicy: "TLS_1_2",
+      ...(tags && { tags }),
     };
     const dependsOn = createAfter === undefined ? [] : [createAfter];
     const options = { parent: this, hooks: { onError }, dependsOn };

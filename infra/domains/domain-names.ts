@@ -1,6 +1,20 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
+import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
+import { type Owner, ownerOf } from "../names.ts";
+import type { HostPlan } from "./host-plan.ts";
+
+/** The tag of a domain name that names the stack which keeps its host's records. Missing if DNS is managed elsewhere. */
+const RECORDS_TAG = "store-orders:records";
+/** The tag of a domain name that has the role of its host. */
+const ROLE_TAG = "store-orders:role";
+
+/** The tags by which the next preflight, which cannot read Pulumi's state, knows what this update makes of a host. */
+export function domainNameTags({ role, dns }: Pick<HostPlan, "role" | "dns">) {
+  const { project, stack } = dns.owner ?? ownerOf({});
+  return { [ROLE_TAG]: role, ...(dns.provider !== "manual" && { [RECORDS_TAG]: `${project}/${stack}` }) };
+}
 
 /** Looks up the domain name of a host in this account and region. Mocks return it without most properties. */
 export async function findDomainName(domainName: string, options: pulumi.InvokeOptions) {
@@ -10,4 +24,39 @@ export async function findDomainName(domainName: string, options: pulumi.InvokeO
     if (/couldn't find|not ?found|empty result/i.test(errorMessage(error))) return undefined;
     throw new pulumi.RunError(`Cannot look up the domain name ${domainName}: ${errorMessage(error)}`);
   }
+}
+
+/** Describes every host whose records this stack keeps, and would delete with DNS managed elsewhere. */
+export async function findKeptRecords(
+  hosts: readonly ConfiguredHost[],
+  { project, stack }: Owner,
+  options: pulumi.InvokeOptions,
+): Promise<readonly string[]> {
+  const found = hosts.map(async ({ host }) => {
+    const keeper = (await findDomainName(host, options))?.tags?.[RECORDS_TAG];
+    const problem = `${host}: this stack keeps its records, and would delete them with 'dns: manual'. Set 'dns' back, or follow infra/domains/README.md#change-to-manual-dns.`;
+    return keeper === `${project}/${stack}` ? [problem] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/**
+ * Describes every live host that would become a redirect to a primary host that is not live. Only a warning if it may be
+ * one already, because an earlier version has left no tag; or if an operator sets the records, in any order.
+ */
+export async function findEarlyRedirects(
+  [primary, ...others]: readonly ConfiguredHost[],
+  isLive: (host: string) => Promise<boolean>,
+  { isManual, ...options }: pulumi.InvokeOptions & { readonly isManual: boolean },
+) {
+  const [problems, warnings]: [string[], string[]] = [[], []];
+  const redirects = others.filter(({ role }) => role === "redirect");
+  if (primary === undefined || redirects.length === 0 || (await isLive(primary.host)))
+    return { problems, warnings };
+  for (const { host } of redirects) {
+    const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : "redirect";
+    const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Let both serve first, one as 'primary' and the other under 'aliases'. Make ${host} a redirect in an update after ${primary.host} is live.`;
+    if (role !== "redirect") (isManual || role === undefined ? warnings : problems).push(message);
+  }
+  return { problems, warnings };
 }

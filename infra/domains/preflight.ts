@@ -11,7 +11,7 @@ import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { type FoundCertificate, findCertificates, wasIssued } from "./certificates.ts";
-import { findDomainName } from "./domain-names.ts";
+import { findDomainName, findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
 import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
 import { createRecordObserver } from "./host-status.ts";
 import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
@@ -38,7 +38,8 @@ export async function preflight(
   settings: Settings,
   { resolver: given, ...providers }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
-  const hosts = configuredHosts(settings).map(({ host }) => host);
+  const configured = configuredHosts(settings);
+  const hosts = configured.map(({ host }) => host);
   const [primary] = hosts;
   if (primary === undefined) return [];
   const resolver = given ?? createDnsResolver(settings.resolver ? { servers: [settings.resolver] } : {});
@@ -82,7 +83,9 @@ export async function preflight(
     // A lookup that fails says nothing.
     return eventOf(await verifyHost(host, { resolver: memoized, target })) !== "dns_failed";
   };
-  const problems = [...(managed?.problems ?? []), ...caa.problems];
+  const kept = isManual ? await findKeptRecords(configured, owner, awsOptions) : [];
+  const early = await findEarlyRedirects(configured, isLive, { isManual, ...awsOptions });
+  const problems = [...(managed?.problems ?? []), ...caa.problems, ...kept, ...early.problems];
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}`);
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
@@ -93,7 +96,8 @@ export async function preflight(
     const known = isManual ? " If it is, set store-orders:resolver to a DNS server that knows it." : "";
     throw new pulumi.RunError(`${problem}${known}`);
   }
-  const warnings = [...hosts.flatMap(explainTopLevel), ...(managed?.warnings ?? []), ...caa.warnings];
+  const topLevel = hosts.flatMap(explainTopLevel);
+  const warnings = [...topLevel, ...(managed?.warnings ?? []), ...caa.warnings, ...early.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
   const observer = isManual ? createRecordObserver(resolver) : undefined;
   return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);

@@ -51,6 +51,7 @@ await pulumi.runtime.setMocks(
 );
 afterAll(() => pulumi.runtime.disconnect());
 const GET_CERTIFICATE = "aws:acm/getCertificate:getCertificate";
+const GET_DOMAIN_NAME = "aws:apigateway/getDomainName:getDomainName";
 const GET_ZONES = "cloudflare:index/getZones:getZones";
 const GET_ZONE = "aws:route53/getZone:getZone";
 const GET_SETS = "aws:route53/getRecords:getRecords";
@@ -162,10 +163,10 @@ test.each(cases)("%s: every resource and every lookup has the provider of %s", a
   const ofPart: Readonly<Record<string, readonly string[]>> = {
     "preflight at Cloudflare": [GET_RECORDS, GET_ZONES],
     "preflight at Route 53": [GET_SETS, GET_ZONE],
-    "preflight with manual DNS": [GET_CERTIFICATE],
+    "preflight with manual DNS": [GET_CERTIFICATE, GET_DOMAIN_NAME],
     "deployStoreOrders at Cloudflare": [GET_RECORDS, GET_ZONES],
     "deployStoreOrders at Route 53": [GET_SETS, GET_ZONE],
-    "deployStoreOrders with manual DNS": [GET_CERTIFICATE],
+    "deployStoreOrders with manual DNS": [GET_CERTIFICATE, GET_DOMAIN_NAME],
   };
   expect([...new Set(lookups)].sort()).toEqual(ofPart[part] ?? []);
 });

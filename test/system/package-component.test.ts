@@ -111,6 +111,10 @@ describe("the provider of the component package", () => {
         domainName: "hello.example.com",
         tags: { "store-orders:stack": "store-orders/staging" },
       });
+      expect(find(created, "hello-domain").inputs["tags"]).toEqual({
+        "store-orders:records": "store-orders/staging",
+        "store-orders:role": "primary",
+      });
       expect(find(created, "hello-route").inputs["comment"]).toBe("store-orders/staging, kept by Pulumi");
       if (!preview) expect(created.outputs).toMatchObject({ state: "live", record: { zone: "example.com" } });
       const declared = Object.keys(schema.resources[CUSTOM_DOMAIN].properties);

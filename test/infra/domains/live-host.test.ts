@@ -1,13 +1,33 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
-import { cloud } from "../harness/cloud.ts";
+import { cloud, type TestCloud } from "../harness/cloud.ts";
+import type { State } from "../harness/deployment.ts";
+import { endOfSuite, type Outcome, operationOn } from "../harness/program.ts";
 import { closed, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
 const NEXT = "api.example.com";
+const ZONES = [{ id: "Z1PUBLIC", name: "example.com" }];
 const DOMAIN = "aws:apigateway/domainName:DomainName";
 const target = (host: string) => `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`;
+const manual = { "store-orders:dns": "manual" };
 const one = withDomains({ primary: HOST });
+const swapped = { primary: NEXT, redirects: [{ from: HOST, to: NEXT }] };
+const messages = ({ logs }: Outcome, severity: number) =>
+  logs.flatMap((each) => (each.severity === severity ? [each.message] : []));
+const hostsAt = (at: TestCloud) => at.records().map(({ name }) => name);
+
+/** The state after `pulumi state delete` of the records that route hosts. */
+const withoutRoutes = (state: State) => new Map([...state].filter(([urn]) => !urn.endsWith("-route")));
+/** The domain names as they are after `aws apigateway untag-resource` with these keys. */
+function untag(at: TestCloud, { state }: Outcome, keys: readonly string[]) {
+  for (const { id, registration } of state.values()) {
+    if (registration.type !== DOMAIN) continue;
+    const { tags, ...inputs } = registration.inputs;
+    const kept = Object.entries(tags ?? {}).filter(([key]) => !keys.includes(key));
+    at.update(id, { ...registration, inputs: { ...inputs, tags: Object.fromEntries(kept) } });
+  }
+}
 
 /** DNS in which the host leads to the stack. */
 const leadingHere = await startDnsServer(`
@@ -22,6 +42,144 @@ const leadingElsewhere = await startDnsServer(`
 const failing = await startDnsServer("example.com NS ns.example.net", { [HOST]: "SERVFAIL" });
 afterAll(async () => {
   for (const server of [leadingHere, leadingElsewhere, failing]) await server[Symbol.asyncDispose]();
+});
+
+describe("a change to 'dns: manual' with a live host", () => {
+  const own = {
+    "store-orders:certificates": {
+      [HOST]: "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
+    },
+  };
+  const issued = { certificates: [{ host: HOST, status: "ISSUED" }] };
+
+  test.each([
+    ["Cloudflare", {}],
+    ["Cloudflare, with a certificate of its own", own],
+    ["Route 53", { "store-orders:dns": "route53" }],
+  ])("from %s is refused before anything is changed, also in the preview", async (_case, more) => {
+    const at = cloud({ hostedZones: ZONES, ...issued });
+    const { state } = await success(update({ ...one, ...more }, { cloud: at }));
+    const before = [at.records(), at.recordSets()];
+    for (const preview of [true, false]) {
+      const outcome = await update(
+        { ...one, ...more, ...manual },
+        { cloud: at, state, preview, dns: leadingHere },
+      );
+      expect(outcome.code).not.toBe(0);
+      expect(outcome.errors).toBe(
+        [
+          "DNS is not ready for the domains:",
+          `  ${HOST}: this stack keeps its records, and would delete them with 'dns: manual'. Set 'dns' back, or follow infra/domains/README.md#change-to-manual-dns.`,
+        ].join("\n"),
+      );
+      expect(outcome.operations.size).toBe(0);
+    }
+    expect([at.records(), at.recordSets()]).toEqual(before);
+  });
+
+  test("succeeds after the documented steps: the host keeps its record, and the mark does not come back", async () => {
+    const at = cloud(issued);
+    const first = await success(update(one, { cloud: at }));
+    untag(at, first, ["store-orders:records"]);
+    const state = withoutRoutes(first.state);
+    const next = await success(update({ ...one, ...manual }, { cloud: at, state, dns: leadingHere }));
+    expect(hostsAt(at)).toEqual([HOST]);
+    expect(next.stackOutputs["domains"]).toMatchObject({
+      [HOST]: { state: "live", validationRecord: { name: "_0123.orders" } },
+    });
+    const again = await success(
+      update({ ...one, ...manual }, { cloud: at, state: next.state, dns: leadingHere }),
+    );
+    expect(operationOn(again, DOMAIN, "store-orders-production-orders-example-com-domain")).toBe("same");
+  });
+
+  test("is not refused for a stack of another name, or one that an earlier version deployed", async () => {
+    for (const settings of [{ "store-orders:renamedFrom": "staging" }, {}]) {
+      const at = cloud(issued);
+      const first = await success(update({ ...one, ...settings }, { cloud: at }));
+      if (!("store-orders:renamedFrom" in settings))
+        untag(at, first, ["store-orders:records", "store-orders:role"]);
+      await success(update({ ...one, ...manual }, { cloud: at, preview: true, dns: leadingHere }));
+    }
+  });
+});
+
+describe("a live host that is to redirect to a host without a record", () => {
+  const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Let both serve first, one as 'primary' and the other under 'aliases'. Make ${HOST} a redirect in an update after ${NEXT} is live.`;
+  const signal = endOfSuite();
+  const at = cloud();
+  const first = update(one, { cloud: at });
+  const both = success(first).then(({ state }) =>
+    success(update(withDomains({ primary: HOST, aliases: [NEXT] }), { cloud: at, state, signal })),
+  );
+  const held = withDomains(swapped, { "store-orders:hold": [NEXT] });
+  const refused = both.then(({ state }) => update(held, { cloud: at, state, signal, preview: true }));
+  const redirected = refused.then(async () =>
+    success(update(withDomains(swapped), { cloud: at, state: (await both).state, signal })),
+  );
+
+  test.each([
+    ["is new", {}, [REFUSED]],
+    ["is prepared under 'hold'", { "store-orders:hold": [NEXT] }, [REFUSED]],
+  ] as const)("is refused if that one %s, before anything is changed", async (_case, more, problems) => {
+    const here = cloud();
+    const { state } = await success(update(one, { cloud: here }));
+    for (const preview of [true, false]) {
+      const outcome = await update(withDomains(swapped, more), { cloud: here, state, preview });
+      expect(outcome.code).not.toBe(0);
+      const lines = problems.map((problem) => `  ${problem}`);
+      expect(outcome.errors).toBe(["DNS is not ready for the domains:", ...lines].join("\n"));
+      expect(outcome.operations.size).toBe(0);
+    }
+  });
+
+  test("is refused if that one is live and gets under 'hold'", async () => {
+    expect((await refused).errors).toContain(REFUSED);
+  });
+
+  test("becomes one once that one is live, and may stay one whatever becomes of that one", async () => {
+    const { state, logs } = await redirected;
+    expect(logs.filter(({ severity }) => severity > 1)).toEqual([]);
+    expect(new Set(hostsAt(at))).toEqual(new Set([HOST, NEXT].flatMap((host) => [host, `_0123.${host}`])));
+    await success(update(held, { cloud: at, state, preview: true }));
+  });
+
+  test("is none in a retry, after an update that has set only the record of the redirect", async () => {
+    const route = "store-orders-production-api-example-com-route";
+    const whole = cloud();
+    const { state } = await success(update(withDomains(swapped), { cloud: whole }));
+    const rest = cloud({ records: whole.records().filter(({ name }) => name !== NEXT) });
+    for (const { registration } of state.values())
+      if (registration.type === DOMAIN) rest.create(registration);
+    const partial = new Map([...state].filter(([urn]) => !urn.endsWith(`::${route}`)));
+    const { logs } = await success(update(withDomains(swapped), { cloud: rest, state: partial }));
+    expect(logs.filter(({ severity }) => severity > 1)).toEqual([]);
+    expect(hostsAt(rest)).toContain(NEXT);
+  });
+
+  test("is only warned of if an earlier version deployed it, because it may be one already", async () => {
+    const here = cloud();
+    const before = await success(update(one, { cloud: here }));
+    untag(here, before, ["store-orders:role", "store-orders:records"]);
+    const outcome = await success(
+      update(withDomains(swapped), { cloud: here, state: before.state, preview: true }),
+    );
+    expect(messages(outcome, 2)).toEqual([REFUSED]);
+  });
+
+  test.each([
+    ["leads to the stack", leadingHere, [REFUSED]],
+    ["leads elsewhere", leadingElsewhere, []],
+  ] as const)(
+    "is only warned of with DNS managed elsewhere, if its record %s",
+    async (_case, dns, warnings) => {
+      const here = cloud({ certificates: [{ host: HOST, status: "ISSUED" }] });
+      const { state } = await success(update({ ...one, ...manual }, { cloud: here, dns }));
+      const config = withDomains(swapped, manual);
+      const outcome = await success(update(config, { cloud: here, state, dns, preview: true }));
+      expect(messages(outcome, 2)).toEqual(warnings);
+    },
+  );
 });
 
 describe("closePlatformHost", () => {

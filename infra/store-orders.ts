@@ -61,6 +61,10 @@ export interface StoreOrdersArgs {
   readonly code: pulumi.Input<pulumi.asset.Archive>;
 }
 
+/** A rename of a component that is deployed deletes the alarms of the other one, which have the same names. */
+const RENAME =
+  "Choose another name for one of them: infra/recovery.md#rename-a-component. Run 'pulumi up --refresh' after a rename.";
+
 /** The whole service. Its name is the prefix of all names in it, including those of the tables. */
 export class StoreOrders extends pulumi.ComponentResource {
   readonly tables: Tables;
@@ -84,7 +88,11 @@ export class StoreOrders extends pulumi.ComponentResource {
     checkName(name, settings);
     const namespace = nameInAccount(name, ownerOf(settings));
     const provider = this.getProvider("aws:index:Provider");
-    const metrics = { subject: `The name '${namespace}' of alarms, dashboard and metrics`, scope: provider };
+    const metrics = {
+      subject: `The name '${namespace}' of alarms, dashboard and metrics`,
+      scope: provider,
+      fix: RENAME,
+    };
     const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, provider));
     claim(this, name, [metrics, ...ofHosts]);
     const environment = storeEnvironment(settings, name, namespace);

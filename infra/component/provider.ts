@@ -4,7 +4,6 @@ import { parseCustomHost } from "../../lib/domains/hostname.ts";
 import { claimsByEngine } from "../claims.ts";
 import { type SettingsInput, withDefaults } from "../config/settings.ts";
 import { CustomDomain } from "../domains/custom-domain.ts";
-import { domainNameTags } from "../domains/domain-names.ts";
 import { domainOutput } from "../domains/hosts.ts";
 import { preflight } from "../domains/preflight.ts";
 import { deleteTemporaryFolders } from "../functions/function.ts";
@@ -70,8 +69,7 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
     } as unknown as SettingsInput);
     const [plan] = await preflight(settings, options);
     if (plan === undefined) throw new Error(`The host ${hostname} was not planned.`);
-    const args = { ...plan, domainNameTags: domainNameTags(plan), restApi, stageName };
-    const domain = new CustomDomain(name, args, options);
+    const domain = new CustomDomain(name, { ...plan, restApi, stageName }, options);
     const { role, ...status } = domainOutput({ plan, domain });
     return { urn: domain.urn, state: { ...status, certificateArn: domain.certificateArn } };
   },

@@ -9,7 +9,7 @@ const [stack = "", account = ""] = process.argv.slice(2);
 const file = `Pulumi.${stack}.yaml`;
 if (!/^\d{12}$/.test(account) || !existsSync(file))
   stop("Usage: npm run --silent policies -- <stack> <account>, such as production 123456789012.");
-const { config = {} } = parse(readFileSync(file, "utf8")) ?? {};
+const config = parse(readFileSync(file, "utf8"))?.config ?? {};
 // A secret is an object in the file. Its value does not matter here.
 const values = Object.entries<unknown>(config).map(([key, value]) => {
   const isSecret = key === "store-orders:alarmEmail" && typeof value !== "string";

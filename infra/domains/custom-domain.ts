@@ -2,6 +2,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
+import type { HostRole } from "../../lib/domains/mapping.ts";
 import { claim, hostClaims } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
@@ -13,6 +14,7 @@ import {
 import { ownerOf, ownershipTag, REQUESTED_TAG, typeToken } from "../names.ts";
 import { type CertificateStatus, wasIssued } from "./certificates.ts";
 import type { NewRecord } from "./dns-provider.ts";
+import { domainNameTags } from "./domain-names.ts";
 import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
 import {
   describeAwaitedCertificate,
@@ -36,8 +38,8 @@ export interface CustomDomainArgs {
   readonly reverify?: number | undefined;
   /** Further tags of the certificate. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** The tags of the domain name. @default none */
-  readonly domainNameTags?: Readonly<Record<string, string>>;
+  /** Tells later runs what the host was. @default unknown */
+  readonly role?: HostRole;
   /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
   readonly certificateArn?: string | undefined;
 }
@@ -127,7 +129,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   #createDomainName(certificateArn: pulumi.Output<string>) {
-    const { host, createAfter, domainNameTags: tags } = this.#args;
+    const { host, createAfter } = this.#args;
     const subject = `The domain name ${host} of API Gateway`;
     const onError = explainExisting(`${this.#name}-domain`, { subject, advice: IMPORT_DOMAIN }, this);
     const domainArgs = {
@@ -135,7 +137,7 @@ export class CustomDomain extends pulumi.ComponentResource {
       regionalCertificateArn: certificateArn,
       endpointConfiguration: { types: "REGIONAL" },
       securityPolicy: "TLS_1_2",
-      ...(tags && { tags }),
+      tags: domainNameTags(this.#args),
     };
     const dependsOn = createAfter === undefined ? [] : [createAfter];
     const options = { parent: this, hooks: { onError }, dependsOn };

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
 import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
 import { type Owner, ownerOf } from "../names.ts";
-import type { HostPlan } from "./host-plan.ts";
+import { goesLive, type HostPlan } from "./host-plan.ts";
 
 /** The tag of a domain name that names the stack which keeps its host's records. Missing if DNS is managed elsewhere. */
 const RECORDS_TAG = "store-orders:records";
@@ -11,9 +11,12 @@ const RECORDS_TAG = "store-orders:records";
 const ROLE_TAG = "store-orders:role";
 
 /** The tags by which the next preflight, which cannot read Pulumi's state, knows what this update makes of a host. */
-export function domainNameTags({ role, dns }: Pick<HostPlan, "role" | "dns">) {
+export function domainNameTags({ role, dns }: Partial<Pick<HostPlan, "role">> & Pick<HostPlan, "dns">) {
   const { project, stack } = dns.owner ?? ownerOf({});
-  return { [ROLE_TAG]: role, ...(dns.provider !== "manual" && { [RECORDS_TAG]: `${project}/${stack}` }) };
+  return {
+    ...(role && { [ROLE_TAG]: role }),
+    ...(goesLive({ dns }) && { [RECORDS_TAG]: `${project}/${stack}` }),
+  };
 }
 
 /** Looks up the domain name of a host in this account and region. Mocks return it without most properties. */
@@ -53,10 +56,11 @@ export async function findEarlyRedirects(
   const redirects = others.filter(({ role }) => role === "redirect");
   if (primary === undefined || redirects.length === 0 || (await isLive(primary.host)))
     return { problems, warnings };
-  for (const { host } of redirects) {
+  const checks = redirects.map(async ({ host }) => {
     const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : "redirect";
     const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Let both serve first, one as 'primary' and the other under 'aliases'. Make ${host} a redirect in an update after ${primary.host} is live.`;
     if (role !== "redirect") (isManual || role === undefined ? warnings : problems).push(message);
-  }
+  });
+  await Promise.all(checks);
   return { problems, warnings };
 }

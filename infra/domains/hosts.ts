@@ -5,7 +5,6 @@ import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
-import { domainNameTags } from "./domain-names.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import type { HostStatus } from "./host-status.ts";
 import { DNS_PROVIDERS } from "./managed-dns.ts";
@@ -50,8 +49,7 @@ export function createHosts(
   const target = { restApi: restApi.id, stageName: stage.stageName };
   let createAfter: pulumi.Resource | undefined;
   return hosts.map((plan) => {
-    const args = { ...plan, ...target, domainNameTags: domainNameTags(plan), createAfter };
-    const domain = new CustomDomain(`${name}-${plan.key}`, args, { parent });
+    const domain = new CustomDomain(`${name}-${plan.key}`, { ...plan, ...target, createAfter }, { parent });
     createAfter = domain.domainName ?? createAfter;
     return { plan, domain };
   });

@@ -73,16 +73,19 @@ export async function preflight(
       return { ...each, hasCertificate: hasRecord ?? certificates.get(each.host)?.some(isOwn) ?? false };
     });
   const caa = await findCaaProblems(requested, memoized);
-  /** True if the host has its own record now, and keeps it; one that is managed elsewhere, or adopted, if it leads here. */
-  const isLive = async (host: string): Promise<boolean> => {
-    if (settings.hold.includes(host)) return false;
-    if (zones.get(host)?.hasOwnRecord) return true;
-    if (!isManual && settings.adopt[host] === undefined) return false;
+  /** The host is `live` if it has its own record now, and keeps it; one managed elsewhere, or adopted, if it leads here. */
+  const observe = async (host: string): Promise<"live" | "elsewhere" | "missing"> => {
+    if (settings.hold.includes(host)) return "missing";
+    if (zones.get(host)?.hasOwnRecord) return "live";
+    if (!isManual && settings.adopt[host] === undefined) return "missing";
     const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
-    if (target === undefined) return false;
+    if (target === undefined) return "missing";
+    const verification = await verifyHost(host, { resolver: memoized, target });
     // A lookup that fails says nothing.
-    return eventOf(await verifyHost(host, { resolver: memoized, target })) !== "dns_failed";
+    if (eventOf(verification) !== "dns_failed") return "live";
+    return verification.dns === "missing" ? "missing" : "elsewhere";
   };
+  const isLive = async (host: string) => (await observe(host)) === "live";
   const kept = isManual ? await findKeptRecords(configured, owner, awsOptions) : [];
   const early = await findEarlyRedirects(configured, isLive, { isManual, ...awsOptions });
   const problems = [...(managed?.problems ?? []), ...caa.problems, ...kept, ...early.problems];
@@ -91,11 +94,14 @@ export async function preflight(
     throw new pulumi.RunError(["DNS is not ready for the domains:", ...lines].join("\n"));
   }
   // Mocks have no records.
-  if (settings.closePlatformHost && !isMocked() && !(await isLive(primary))) {
-    const problem = `store-orders:closePlatformHost: ${primary} is not served yet, so nothing would be. Remove the key until the host is live.`;
-    const known = isManual ? " If it is, set store-orders:resolver to a DNS server that knows it." : "";
+  const state = settings.closePlatformHost && !isMocked() ? await observe(primary) : "live";
+  const closing = `store-orders:closePlatformHost: ${primary}`;
+  const problem = `${closing} is not served yet, so nothing would be. Remove the key until the host is live.`;
+  const known = isManual ? " If it is, set store-orders:resolver to a DNS server that knows it." : "";
+  if (state === "missing" || (state === "elsewhere" && !isManual))
     throw new pulumi.RunError(`${problem}${known}`);
-  }
+  if (state === "elsewhere")
+    early.warnings.push(`${closing} leads elsewhere. Unless that is a proxy of this stack, remove the key.`);
   const topLevel = hosts.flatMap(explainTopLevel);
   const warnings = [...topLevel, ...(managed?.warnings ?? []), ...caa.warnings, ...early.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));

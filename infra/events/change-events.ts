@@ -96,17 +96,13 @@ export class ChangeEvents extends pulumi.ComponentResource {
     );
     const schedule = { description: "Looks for changes that wait", scheduleExpression: "rate(1 minute)" };
     const rule = new aws.cloudwatch.EventRule(`${name}-schedule`, schedule, parent);
-    const permission = new aws.lambda.Permission(
-      `${name}-permission`,
-      {
-        action: "lambda:InvokeFunction",
-        function: alias.functionName,
-        qualifier: alias.name,
-        principal: "events.amazonaws.com",
-        sourceArn: rule.arn,
-      },
-      parent,
-    );
+    const invocation = {
+      action: "lambda:InvokeFunction",
+      function: alias.functionName,
+      qualifier: alias.name,
+    };
+    const byRule = { ...invocation, principal: "events.amazonaws.com", sourceArn: rule.arn };
+    const permission = new aws.lambda.Permission(`${name}-permission`, byRule, parent);
     // With an identifier of its own, the target of a run that was killed would stay, and a rule with targets cannot be deleted.
     const target = { rule: rule.name, targetId: "function", arn: alias.arn };
     new aws.cloudwatch.EventTarget(`${name}-target`, target, { ...parent, dependsOn: permission });

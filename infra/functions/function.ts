@@ -88,26 +88,27 @@ export class OrdersFunction extends pulumi.ComponentResource {
     const document = { Version: "2012-10-17" as const, Statement: [...statements, writesLog] };
     const policy = new aws.iam.RolePolicy(`${name}-policy`, { role: role.id, policy: document }, parent);
     const reserved = args.reservedConcurrency;
-    this.function = new aws.lambda.Function(
-      `${name}-function`,
-      {
-        ...{ description, code, handler, role: role.arn },
-        runtime: "nodejs24.x",
-        architectures: ["arm64"],
-        memorySize: args.memoryMiB,
-        timeout: args.timeoutSeconds,
-        publish: true,
-        environment: { variables: args.environment },
-        ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
-        // Without the lines about each invocation: 500 bytes a request. Failures and time-outs are logged.
-        loggingConfig: { logFormat: "JSON", systemLogLevel: "WARN", logGroup: this.logs.name },
-      },
-      { ...parent, dependsOn: policy },
-    );
+    const functionArgs = {
+      ...{ description, code, handler, role: role.arn },
+      runtime: "nodejs24.x",
+      architectures: ["arm64"],
+      memorySize: args.memoryMiB,
+      timeout: args.timeoutSeconds,
+      publish: true,
+      environment: { variables: args.environment },
+      ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),
+      // Without the lines about each invocation: 500 bytes a request. Failures and time-outs are logged.
+      loggingConfig: { logFormat: "JSON", systemLogLevel: "WARN", logGroup: this.logs.name },
+    };
+    this.function = new aws.lambda.Function(`${name}-function`, functionArgs, {
+      ...parent,
+      dependsOn: policy,
+    });
+    const { name: functionName, version: functionVersion } = this.function;
+    // API Gateway invokes the alias, so each update serves its version at once.
     this.alias = new aws.lambda.Alias(
       `${name}-alias`,
-      // API Gateway invokes the alias, so each update serves its version at once.
-      { name: "live", functionName: this.function.name, functionVersion: this.function.version },
+      { name: "live", functionName, functionVersion },
       parent,
     );
     this.registerOutputs({ alias: this.alias.arn });

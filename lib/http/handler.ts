@@ -28,7 +28,7 @@ import { createRouter } from "./routes.ts";
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
   const { basePath = "", pets = async () => undefined } = options;
-  const { onRequest, onTransition, onHookError = logHookError, docsUrl } = options;
+  const { onRequest, onTransition, onHookError = logHookError, docsUrl, keys } = options;
   const { orders, accounts } = options.store;
   // Otherwise the store would perform operations on other orders than these, which may be wrapped.
   const performsOwnOrders = accounts.performsOn === orders;
@@ -36,7 +36,7 @@ export function createHandler(options: HandlerOptions): Handler {
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
   const operations = withDocsUrl(validateOperations(options.operations ?? OPERATIONS), docsUrl);
   const accessControl = createAccessControl(options, accounts, clock);
-  const cors = options.corsOrigins && createCors(options.corsOrigins, operations, options.keys?.headers);
+  const cors = options.corsOrigins && createCors(options.corsOrigins, operations, keys?.headers);
   const removeBasePath = createBasePathRemover(basePath);
   const publicReply = createPublicReplies(options, { operations, cors, clock });
   const route = createRouter(operations, { orders, pets, clock });
@@ -114,8 +114,7 @@ export function createHandler(options: HandlerOptions): Handler {
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
-      const keyHeaders = options.keys?.headers;
-      const event = toEvent(result, end, { request, context, requestId, startedAt, keyHeaders });
+      const event = toEvent(result, end, { request, context, requestId, startedAt, keys });
       startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
     const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;

@@ -4,7 +4,7 @@ import { escapeControls } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
 import { presentedKey } from "./access.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { RequestContext } from "./options.ts";
+import type { KeySource, RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
 import { type RequestHead, type RequestResult, type StreamEnd, statusOf } from "./response.ts";
 
@@ -54,8 +54,8 @@ interface Received {
   readonly context: RequestContext;
   readonly requestId: string;
   readonly startedAt: number;
-  /** The headers that can have a key, besides `Authorization`. */
-  readonly keyHeaders: readonly string[] | undefined;
+  /** Where keys are, besides `Authorization`. */
+  readonly keys: KeySource | undefined;
 }
 
 const MAX_PATH_CHARS = 512;
@@ -70,14 +70,14 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
   end: StreamEnd,
-  { request, context, requestId, startedAt, keyHeaders }: Received,
+  { request, context, requestId, startedAt, keys }: Received,
 ): RequestEvent {
   const { headers } = request;
   const path = loggedPath(request, context);
   const traceparent = headers.get("traceparent") ?? "";
   const error = end.status === "failed" ? end.error : thrown;
   // Also without the scheme, which the caller may have left out.
-  const presented = presentedKey(headers, keyHeaders) ?? headers.get("authorization") ?? "";
+  const presented = presentedKey(headers, keys?.headers) ?? headers.get("authorization") ?? "";
   const claimed =
     caller === undefined ? accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1)) : undefined;
   return {

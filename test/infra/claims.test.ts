@@ -44,7 +44,7 @@ const live = { provider: "cloudflare", zoneId: "zone", comment: "mine", routing:
 const api = { restApi: "api1", stageName: "live" };
 const ofTwo = (subject: string, one: string, other: string, fix: string) =>
   `${subject} would belong to two components of this program, '${one}' and '${other}'. ${fix}`;
-const NAME = "Choose another name for one of them.";
+const NAME = "Choose another name for one of them";
 const HOST =
   "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
 const METRICS = "The name 'shop-store-orders-production' of alarms, dashboard and metrics";

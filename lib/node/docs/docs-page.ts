@@ -34,9 +34,8 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
 };
 
 /** Creates the page. It leads browsers from `/` to `/docs`, and serves the files below it from memory. */
-export function docsPage({
-  resolve = createRequire(import.meta.url).resolve,
-}: DocsPageOptions = {}): DocumentSource {
+export function docsPage(options: DocsPageOptions = {}): DocumentSource {
+  const { resolve = createRequire(import.meta.url).resolve } = options;
   const files = new Map<string, Promise<ReturnType<typeof cachedDocument> | undefined>>();
 
   async function vendorFile(name: string): Promise<Buffer<ArrayBuffer> | undefined> {

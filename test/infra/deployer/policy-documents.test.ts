@@ -214,10 +214,12 @@ test("the command prints the policies for a stack file", () => {
     writeFileSync(join(folder, "Pulumi.test.yaml"), JSON.stringify({ config }));
     return print(["test", "123456789012"], folder);
   };
-  writeFileSync(join(folder, "Pulumi.empty.yaml"), "");
-  expect(print(["empty", "123456789012"], folder).stderr).toMatch(
-    /^Pulumi\.empty\.yaml {2}aws:region: Write/,
-  );
+  for (const text of ["", "config:"]) {
+    writeFileSync(join(folder, "Pulumi.empty.yaml"), text);
+    expect(print(["empty", "123456789012"], folder).stderr).toMatch(
+      /^Pulumi\.empty\.yaml {2}aws:region: Write/,
+    );
+  }
   expect(printFor({})).toMatchObject({
     status: 2,
     stdout: "",

@@ -44,13 +44,23 @@ afterAll(async () => {
   for (const server of [leadingHere, leadingElsewhere, failing]) await server[Symbol.asyncDispose]();
 });
 
-describe("a change to 'dns: manual' with a live host", () => {
+describe("a change to 'dns: manual' with a host", () => {
   const own = {
     "store-orders:certificates": {
       [HOST]: "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
     },
   };
   const issued = { certificates: [{ host: HOST, status: "ISSUED" }] };
+
+  test("under 'hold' is not refused: it has no record that could be deleted", async () => {
+    const at = cloud({ hostedZones: ZONES, ...issued });
+    const config = { ...one, ...own };
+    const { state } = await success(update({ ...config, "store-orders:hold": [HOST] }, { cloud: at }));
+    expect(at.records()).toEqual([]);
+    await success(
+      update({ ...config, ...manual }, { cloud: at, state, preview: true, dns: leadingElsewhere }),
+    );
+  });
 
   test.each([
     ["Cloudflare", {}],

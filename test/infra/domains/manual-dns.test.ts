@@ -210,7 +210,6 @@ describe("closing the API Gateway hostname", () => {
 
   test.each([
     ["fails while the primary host has no address", [], {}, error],
-    ["fails while its record leads elsewhere", [elsewhere, "shop.example.net A 192.0.2.9"], {}, error],
     ["succeeds once its record leads to the stack", [here], {}, ""],
     ["succeeds if DNS does not answer", [], { [HOST]: "SERVFAIL" }, ""],
   ] as const)("%s", async (_case, records, failures, error) => {
@@ -219,6 +218,17 @@ describe("closing the API Gateway hostname", () => {
     const config = withDomains({ primary: HOST }, { ...own, ...closed });
     const { errors } = await update(config, { cloud: at, state, dns, preview: true });
     expect(errors).toEqual(error === "" ? "" : expect.stringContaining(error));
+  });
+
+  test("warns while its record leads elsewhere, which can be a proxy", async () => {
+    await using dns = await startDnsServer(
+      [zone, addresses, elsewhere, "shop.example.net A 192.0.2.9"].join("\n"),
+    );
+    const { state } = await open;
+    const config = withDomains({ primary: HOST }, { ...own, ...closed });
+    const { errors, logs } = await update(config, { cloud: at, state, dns, preview: true });
+    expect(errors).toBe("");
+    expect(JSON.stringify(logs)).toContain(`closePlatformHost: ${HOST} leads elsewhere.`);
   });
 
   test("fails before there is a domain name, whatever DNS answers", async () => {

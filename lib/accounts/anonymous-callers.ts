@@ -1,4 +1,5 @@
-import type { Instant } from "../core/time.ts";
+import { settleWithin } from "../core/concurrency.ts";
+import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../plans/plan-limits.ts";
 import {
   checkLimits,
@@ -16,25 +17,31 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
+  lookUp(address: string, at: Instant): Lookup;
+  /** The quota of a caller without a request. */
+  unused(at: Instant): Quota;
+}
+
+/** The lookup of a key, or of a host, of which nothing is known. */
+export interface Lookup {
   /**
-   * Begins the lookup of a key, or of a host, of which nothing is known. Waits while its network has as many of them as
-   * requests left. Returns the function that ends it; `undefined` if there is no request left.
+   * Begins it; false if its network has no request left. Waits while the network has as many lookups as it may make
+   * requests in a minute, but rejects with `StoreUnavailableError` after the time of a store call.
    */
-  beginLookup(address: string, at: Instant): Promise<(() => void) | undefined>;
+  begin(): Promise<boolean>;
   /**
    * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted
    * caller may cost a store call.
    */
-  takeLookup(address: string, at: Instant): boolean;
-  /** The quota of a caller without a request. */
-  unused(at: Instant): Quota;
+  takeReserve(): boolean;
+  end(): void;
 }
 
 interface Counter {
   usage: Usage;
   /** The lookups under way, and those that wait for the end of one. */
   lookups: number;
-  readonly waiting: (() => void)[];
+  readonly waiting: Set<() => void>;
 }
 
 /** An IPv4 address, or an IPv6 /48. */
@@ -111,6 +118,30 @@ export function createAnonymousCallers({
     return readCounter(site, subnet);
   }
 
+  /** Waits for one of the counter's places; false if it has no request left. */
+  async function takePlace(counter: Counter, at: Instant): Promise<boolean> {
+    for (;;) {
+      if (quotaOf(counter, at).remaining === 0) {
+        wakeNext(counter);
+        return false;
+      }
+      if (counter.lookups < limits.perMinute) {
+        counter.lookups++;
+        return true;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      counter.waiting.add(resolve);
+      await settleWithin(MAX_STORE_CALL_MS, promise).finally(() => counter.waiting.delete(resolve));
+    }
+  }
+
+  function takeReserve(address: string, at: Instant): boolean {
+    const site = sites.get(networkOf(address).site) ?? overflow;
+    if (at >= site.lookedUpAt && at < site.lookedUpAt + LOOKUP_INTERVAL_MS) return false;
+    site.lookedUpAt = at;
+    return true;
+  }
+
   return {
     count(address, at) {
       const counter = useCounter(address, at);
@@ -122,30 +153,32 @@ export function createAnonymousCallers({
 
     peek,
 
-    async beginLookup(address, at) {
-      const counter = useCounter(address, at);
-      const wakeNext = () => counter.waiting.shift()?.();
-      for (;;) {
-        const { remaining } = quotaOf(counter, at);
-        if (remaining > counter.lookups) break;
-        if (remaining === 0) {
-          wakeNext();
-          return undefined;
-        }
-        await new Promise<void>((resolve) => counter.waiting.push(resolve));
-      }
-      counter.lookups++;
-      return () => {
-        counter.lookups--;
-        wakeNext();
-      };
-    },
+    lookUp(address, at) {
+      let counter: Counter | undefined;
+      let begun: Promise<boolean> | undefined;
+      let reserve: boolean | undefined;
 
-    takeLookup(address, at) {
-      const site = sites.get(networkOf(address).site) ?? overflow;
-      if (at >= site.lookedUpAt && at < site.lookedUpAt + LOOKUP_INTERVAL_MS) return false;
-      site.lookedUpAt = at;
-      return true;
+      async function begin(): Promise<boolean> {
+        const used = useCounter(address, at);
+        if (await takePlace(used, at)) counter = used;
+        return counter !== undefined;
+      }
+
+      return {
+        begin() {
+          begun ??= begin();
+          return begun;
+        },
+        takeReserve() {
+          reserve ??= takeReserve(address, at);
+          return reserve;
+        },
+        end() {
+          if (counter === undefined) return;
+          counter.lookups--;
+          wakeNext(counter);
+        },
+      };
     },
 
     unused: (at) => tightestQuota(usageAt(NO_USAGE, at), limits),
@@ -157,15 +190,22 @@ function createSite(): Site {
 }
 
 function createCounter(): Counter {
-  return { usage: NO_USAGE, lookups: 0, waiting: [] };
+  return { usage: NO_USAGE, lookups: 0, waiting: new Set() };
 }
 
-/** Gives a subnet its own usage, if the site has room for one more or a subnet without a request in this minute. */
+function wakeNext({ waiting }: Counter): void {
+  const [next] = waiting;
+  if (next === undefined) return;
+  waiting.delete(next);
+  next();
+}
+
+/** Gives a subnet its own usage, if the site has room for one more or a subnet without a request or lookup in this minute. */
 function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
   if (subnets.size >= MAX_SUBNETS) {
-    for (const [known, { usage }] of subnets)
-      if (usageAt(usage, at).minute.count === 0) subnets.delete(known);
+    for (const [known, { usage, lookups }] of subnets)
+      if (lookups === 0 && usageAt(usage, at).minute.count === 0) subnets.delete(known);
   }
   if (subnets.size < MAX_SUBNETS) subnets.set(subnet, createCounter());
 }

@@ -23,9 +23,6 @@ export interface ImportedKeys {
 /** Returns the account of a key, of which `hash` is the SHA-256 in hexadecimal; `undefined` if it is not valid. */
 export type FindAccount = (hash: string, key: string) => string | undefined | Promise<string | undefined>;
 
-/** The largest number of keys whose accounts are kept in memory. */
-const MAX_OWNERS = 10_000;
-
 /** The pause before the store is asked again whether any key was imported. */
 const NONE_IMPORTED_MS = 5_000;
 
@@ -34,11 +31,13 @@ const OWN_BEGINNING = /^so_(?:test|live)_/;
 
 /**
  * Creates the search over the keys that a store has imported, or over those of the embedder's own function, which is
- * called for each request. The account of an imported key is read once.
+ * called for each request. `known` has accounts by the hashes of keys, for which nothing is read.
  */
-export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: FindAccount) {
-  /** The accounts of valid keys by hash, in the order in which they were found. */
-  const owners = new Map<string, string>();
+export function createKeyOwners(
+  imported: ImportedKeys | undefined,
+  accountOf: FindAccount | undefined,
+  known: ReadonlyMap<string, string>,
+) {
   let someImported = false;
   let noneImportedAt = Infinity;
   let asking: Promise<boolean> | undefined;
@@ -65,20 +64,14 @@ export function createKeyOwners(imported: ImportedKeys | undefined, accountOf?: 
       if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
       if (typeof source !== "function" && !(await exist(source, at))) return undefined;
       const hash = await digestKey(key);
-      const known = owners.get(hash);
-      if (known === undefined && !(await mayLookUp(hash))) return undefined;
+      const knownAccount = known.get(hash);
+      if (knownAccount === undefined && !(await mayLookUp(hash))) return undefined;
       const accountId =
         typeof source === "function"
           ? await callAccountOf(source, hash, key)
-          : (known ?? (await source.findAccount(hash)));
-      if (accountId === undefined) return undefined;
-      const [oldest] = owners.keys();
-      if (known === undefined && owners.size >= MAX_OWNERS && oldest !== undefined) owners.delete(oldest);
-      owners.set(hash, accountId);
-      return { accountId, hash };
+          : (knownAccount ?? (await source.findAccount(hash)));
+      return accountId === undefined ? undefined : { accountId, hash };
     },
-
-    forget: (hash: string) => void owners.delete(hash),
   };
 }
 

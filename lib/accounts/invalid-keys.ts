@@ -113,6 +113,9 @@ export function createInvalidKeys(accounts: AccountStore) {
     listedUntil = at + (listed.length <= MAX_KNOWN_ACCOUNTS ? LISTING_PAUSE_MS : LONG_LISTING_PAUSE_MS);
   }
 
+  /** A store can know a key by its short hash only. */
+  const isInList = (hash: string) => listedKeys.has(hash) || listedKeys.has(shortHash(hash));
+
   /** Reads the account. Concurrent callers share one read. */
   function read(probedAccount: ProbedAccount, accountId: string, at: Instant): Promise<void> {
     probedAccount.reading ??= accounts
@@ -156,8 +159,7 @@ export function createInvalidKeys(accounts: AccountStore) {
     /** See `RejectionCache`. Lists the accounts at most every five seconds. */
     async isListed(hash: string, at: Instant): Promise<boolean> {
       await refreshListing(at);
-      // A store can know a key by its short hash only.
-      return listedKeys.has(hash) || listedKeys.has(shortHash(hash));
+      return isInList(hash);
     },
 
     /** See `RejectionCache`. Reads an account at most once a second. */
@@ -165,12 +167,13 @@ export function createInvalidKeys(accounts: AccountStore) {
       key: ParsedKey,
       at: Instant,
       policy: AdmissionPolicy,
-      takeLookup: () => boolean,
+      takeReserve: () => boolean,
     ): Promise<InvalidKey | undefined> {
-      const { accountId } = key;
+      const { accountId, hash } = key;
+      if (isInList(hash)) return undefined;
       const isExisting = await exists(accountId, at);
       if (isExisting === false) return UNKNOWN_KEY;
-      if ((isExisting === undefined || isCrowdedOut(accountId, at)) && !takeLookup()) return UNKNOWN_KEY;
+      if ((isExisting === undefined || isCrowdedOut(accountId, at)) && !takeReserve()) return UNKNOWN_KEY;
       const account = probe(accountId);
       if (!isCurrent(account, at)) await read(account, accountId, at);
       return explain(account, key, at, policy);

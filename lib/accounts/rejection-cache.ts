@@ -67,14 +67,14 @@ export interface RejectionCache extends AccountStore {
    * reported as invalid in two cases:
    *
    * - Another process issued it in the last second, or created its account in the last five.
-   * - `takeLookup` returns false, and this process does not know whether the account exists, because it cannot list all of
+   * - `takeReserve` returns false, and this process does not know whether the account exists, because it cannot list all of
    *   them, or has already read as many accounts in this second as it may.
    */
   findInvalid(
     key: ParsedKey,
     at: Instant,
     policy?: AdmissionPolicy,
-    takeLookup?: () => boolean,
+    takeReserve?: () => boolean,
   ): Promise<InvalidKey | undefined>;
   /** True if an account had this active key when the accounts were listed, as far as this process can list them. */
   isListed(hash: string, at: Instant): Promise<boolean>;
@@ -248,8 +248,8 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       }
     },
 
-    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, takeLookup = () => true) =>
-      invalidKeys.findInvalid(key, at, policy, takeLookup),
+    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, takeReserve = () => true) =>
+      invalidKeys.findInvalid(key, at, policy, takeReserve),
     isListed: (hash, at) => invalidKeys.isListed(hash, at),
 
     async create(settings) {

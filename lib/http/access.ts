@@ -64,9 +64,9 @@ export function createAccessControl(
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
   const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
   const accounts = cache ?? accountStore;
-  const owners = createKeyOwners(accountStore.importedKeys, keys.accountOf);
-  /** The hashes of keys that the store knew when it decided about them last, the oldest first. They are no guesses. */
-  const known = new Set<string>();
+  /** The accounts of keys, by their hashes, that the store knew when it decided last. They are no guesses. */
+  const known = new Map<string, string>();
+  const owners = createKeyOwners(accountStore.importedKeys, keys.accountOf, known);
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
 
@@ -86,11 +86,11 @@ export function createAccessControl(
     return { ok: false, quota, caller, reply, limitedUntil, startsBan };
   }
 
-  function remember(hash: string): void {
+  function remember({ hash, accountId }: ParsedKey): void {
     if (known.has(hash)) return;
-    const [oldest] = known;
+    const [oldest] = known.keys();
     if (known.size >= MAX_KNOWN_KEYS && oldest !== undefined) known.delete(oldest);
-    known.add(hash);
+    known.set(hash, accountId);
   }
 
   return {
@@ -106,42 +106,31 @@ export function createAccessControl(
       const at = clock();
       const presented = presentedKey(headers, keys.headers);
       if (presented === undefined) return deny("missing_api_key", address, at);
-      let lookup: ReturnType<typeof anonymous.beginLookup> | undefined;
-      /** True for a caller who has guessed too often: the store looks up none of its further guesses. */
-      const isExhausted = async () => {
-        lookup ??= anonymous.beginLookup(address, at);
-        return (await lookup) === undefined;
-      };
-      let taken: boolean | undefined;
-      const takeLookup = () => {
-        taken ??= anonymous.takeLookup(address, at);
-        return taken;
-      };
-      let isListed = false;
-      const mayLookUp = async (hash: string) => {
-        if (!(await isExhausted()) || !isEnforced || cache === undefined) return true;
-        isListed = await cache.isListed(hash, at);
-        return isListed || takeLookup();
-      };
+      const lookup = anonymous.lookUp(address, at);
+      /** Of the guesses of a caller who has guessed too often, only that is looked up which is known, and one in a while. */
+      const mayFindOwner = async (hash: string) =>
+        !isEnforced ||
+        cache === undefined ||
+        (await lookup.begin()) ||
+        (await cache.isListed(hash, at)) ||
+        lookup.takeReserve();
       try {
-        const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayLookUp));
+        const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayFindOwner));
         if (key === undefined) return deny("invalid_api_key", address, at);
-        const isGuess = !isListed && !known.has(key.hash) && (await isExhausted());
-        if (isGuess && cache !== undefined) {
-          const invalid = await cache.findInvalid(key, at, policy, takeLookup);
+        if (cache !== undefined && !known.has(key.hash) && !(await lookup.begin())) {
+          const invalid = await cache.findInvalid(key, at, policy, lookup.takeReserve);
           if (invalid !== undefined) return deny("invalid_api_key", address, at);
         }
         const admission = await accounts.admit(key, at, policy, storeOperation);
         assertDecision(admission, key);
         if (!admission.ok && admission.code === "invalid_api_key") {
           known.delete(key.hash);
-          owners.forget(key.hash);
           return deny("invalid_api_key", address, at);
         }
-        remember(key.hash);
+        remember(key);
         return admission.ok ? admission : reject(admission, at);
       } finally {
-        (await lookup)?.();
+        lookup.end();
       }
     },
 

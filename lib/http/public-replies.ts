@@ -115,15 +115,15 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     find: () => HostRoute | Promise<HostRoute>,
     address: string,
   ): Promise<HostRoute> {
-    const end = await callers.beginLookup(address, clock());
-    if (end === undefined && !callers.takeLookup(address, clock())) return MISDIRECTED;
+    const lookup = callers.lookUp(address, clock());
+    if (!(await lookup.begin()) && !lookup.takeReserve()) return MISDIRECTED;
     let found: HostRoute | undefined;
     try {
       found = await settleWithin(MAX_STORE_CALL_MS, find(), LOOKUP);
       return found;
     } finally {
       if (found === undefined || found.action === "misdirected") callers.count(address, clock());
-      end?.();
+      lookup.end();
     }
   }
 }

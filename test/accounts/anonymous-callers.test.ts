@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createAnonymousCallers } from "../../lib/accounts/anonymous-callers.ts";
+import { StoreUnavailableError } from "../../lib/core/errors.ts";
+import { MAX_STORE_CALL_MS } from "../../lib/core/time.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -97,9 +99,10 @@ test("a /64 network that gets room has its own usage, and not what the others of
 test("a caller without a request left begins no lookup for the rest of its window, and others do", async () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
   const begins = async (address: string, at: number) => {
-    const end = await callers.beginLookup(address, at);
-    end?.();
-    return end !== undefined;
+    const lookup = callers.lookUp(address, at);
+    const isBegun = await lookup.begin();
+    lookup.end();
+    return isBegun;
   };
   expect(await begins("192.0.2.1", AT)).toBe(true);
   callers.count("192.0.2.1", AT);
@@ -107,13 +110,13 @@ test("a caller without a request left begins no lookup for the rest of its windo
   expect(await begins("192.0.2.1", AT + MINUTE_MS)).toBe(true);
 });
 
-test("a lookup waits while a network has as many as requests left, and begins when one ends, or not at all", async () => {
+test("a lookup waits while its network has the most at once, and begins when one ends, or not at all", async () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 5 } });
   const begun: string[] = [];
   const begin = async (name: string, address = "2001:db8:1:1::1") => {
-    const end = await callers.beginLookup(address, AT);
-    begun.push(end === undefined ? `not ${name}` : name);
-    return end;
+    const lookup = callers.lookUp(address, AT);
+    begun.push((await lookup.begin()) ? name : `not ${name}`);
+    return lookup;
   };
   const turn = () => new Promise(setImmediate);
   const first = [begin("a"), begin("b")];
@@ -122,15 +125,49 @@ test("a lookup waits while a network has as many as requests left, and begins wh
   expect(begun).toEqual(["a", "b"]);
   // Of another /64 network.
   await begin("f", "2001:db8:1:2::1");
-  (await first[0])?.();
+  (await first[0])?.end();
   await others[0];
   expect(begun).toEqual(["a", "b", "f", "c"]);
-  for (const guess of [first[1], others[0]]) {
-    callers.count("2001:db8:1:1::1", AT);
-    (await guess)?.();
-  }
+  for (let guess = 0; guess < 2; guess++) callers.count("2001:db8:1:1::1", AT);
+  for (const guess of [first[1], others[0]]) (await guess)?.end();
   await Promise.all(others);
   expect(begun).toEqual(["a", "b", "f", "c", "not d", "not e"]);
+});
+
+test.each([
+  ["of an address with one request left are as many as with all", () => "192.0.2.1", 3],
+  ["of ever new /64 networks of a /48 are as many as of five", (n: number) => `2001:db8:1:${n % 100}::1`, 15],
+])("lookups at once %s", async (_name, addressOf, expected) => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 3, perDay: 5 } });
+  for (let request = 0; request < 2; request++) callers.count("192.0.2.1", AT);
+  let begun = 0;
+  const late = () => {};
+  for (let n = 0; n < 300; n++) {
+    const lookup = callers.lookUp(addressOf(n), AT);
+    void lookup.begin().then(() => begun++, late);
+  }
+  await new Promise(setImmediate);
+  expect(begun).toBe(expected);
+});
+
+test("a lookup that waits for longer than a store call takes rejects, and takes nobody's turn", async () => {
+  vi.useFakeTimers();
+  try {
+    const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
+    const first = callers.lookUp("192.0.2.1", AT);
+    expect(await first.begin()).toBe(true);
+    const late = expect(callers.lookUp("192.0.2.1", AT).begin()).rejects.toBeInstanceOf(
+      StoreUnavailableError,
+    );
+    await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS - 1);
+    const next = callers.lookUp("192.0.2.1", AT).begin();
+    await vi.advanceTimersByTimeAsync(1);
+    await late;
+    first.end();
+    expect(await next).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {
@@ -199,13 +236,13 @@ test("a new caller costs about the same, however many have made room before", ()
   expect(Math.max(...later)).toBeLessThan(4 * Math.max(first, second) + 20);
 });
 
-test("takeLookup() is true once in five seconds for each network, and after the clock was set back", () => {
+test("takeReserve() is true once in five seconds for each network, and after the clock was set back", () => {
   const callers = createAnonymousCallers();
   for (const address of ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1"]) callers.count(address, AT);
-  const takeLookup = (address: string, at: number) => callers.takeLookup(address, at);
-  expect(takeLookup("192.0.2.1", AT)).toBe(true);
-  expect([takeLookup("192.0.2.1", AT), takeLookup("192.0.2.1", AT + 4_999)]).toEqual([false, false]);
-  expect([takeLookup("192.0.2.2", AT), takeLookup("192.0.2.1", AT + 5_000)]).toEqual([true, true]);
-  expect([takeLookup("2001:db8:1:2::1", AT), takeLookup("2001:db8:1:3::9", AT)]).toEqual([true, false]);
-  expect(takeLookup("192.0.2.1", AT - 60_000)).toBe(true);
+  const takeReserve = (address: string, at: number) => callers.lookUp(address, at).takeReserve();
+  expect(takeReserve("192.0.2.1", AT)).toBe(true);
+  expect([takeReserve("192.0.2.1", AT), takeReserve("192.0.2.1", AT + 4_999)]).toEqual([false, false]);
+  expect([takeReserve("192.0.2.2", AT), takeReserve("192.0.2.1", AT + 5_000)]).toEqual([true, true]);
+  expect([takeReserve("2001:db8:1:2::1", AT), takeReserve("2001:db8:1:3::9", AT)]).toEqual([true, false]);
+  expect(takeReserve("192.0.2.1", AT - 60_000)).toBe(true);
 });

@@ -160,9 +160,9 @@ describe("keys of a caller who guesses", () => {
         return accounts.admit(...args);
       },
     });
-    const takeLookup = () => caller.lookups-- > 0;
+    const takeReserve = () => caller.lookups-- > 0;
     const isInvalid = async (accountId: string, hash: string, at = AT) =>
-      (await cached.findInvalid({ accountId, hash }, at, undefined, takeLookup)) !== undefined;
+      (await cached.findInvalid({ accountId, hash }, at, undefined, takeReserve)) !== undefined;
     const guess = (at: number) =>
       Promise.all(
         Array.from({ length: 3_000 }, (_, index) => isInvalid(`made-up-${at}-${index}`, `${index}`, at)),

@@ -156,7 +156,7 @@ export function assertOptions(options: unknown, names: readonly string[], within
 }
 
 /** The names of options that are functions wherever they occur. */
-const FUNCTIONS = /^(?:clock|hosts|pets|documents|accountOf|on[A-Z].*)$/;
+const FUNCTIONS = /^(?:clock|fetch|wait|hosts|pets|documents|accountOf|on[A-Z].*)$/;
 
 function explainUnknownOption(name: string, known: readonly string[]): string {
   const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));

@@ -36,6 +36,13 @@ export function wholeClock(clock: Clock): Clock {
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
+/** Throws `InvalidInputError` unless each option is a whole number that a timer takes, in milliseconds or a count. */
+export function assertLimits(limits: Readonly<Record<string, number>>): void {
+  for (const [name, limit] of Object.entries(limits))
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TIMER_MS)
+      throw invalidInput(name, `Use a whole number from 1 to ${MAX_TIMER_MS}.`);
+}
+
 /** Exponential backoff with full jitter: a random time up to a bound, which doubles from `minMs` with each retry. */
 export function backoffMs(retries: number, minMs: number, maxMs: number, random = Math.random): number {
   return random() * Math.min(maxMs, minMs * 2 ** retries);

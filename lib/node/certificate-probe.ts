@@ -6,6 +6,7 @@
  */
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { errorMessage } from "../core/errors.ts";
+import { assertLimits } from "../core/time.ts";
 import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/observation.ts";
 import { type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
 
@@ -28,6 +29,7 @@ export function createCertificateProbe({
   ca,
   timeoutMs = 5000,
 }: CertificateProbeOptions): CertificateProbe {
+  assertLimits({ timeoutMs });
   const unreachable = (reason: string) =>
     ({ outcome: "unreachable", found: `no TLS connection ${reason}` }) as const;
 

@@ -22,6 +22,7 @@ import {
 } from "dns-packet";
 import { abortable } from "../core/concurrency.ts";
 import { invalidInput } from "../core/errors.ts";
+import { assertLimits } from "../core/time.ts";
 import {
   type DnsAnswer,
   type DnsFailure,
@@ -67,6 +68,7 @@ export function createDnsResolver({
   nameServerPort = 53,
   onAnswer = () => {},
 }: DnsResolverOptions = {}): DnsResolver {
+  assertLimits({ timeoutMs, maxAttempts });
   const limits = { timeoutMs, maxAttempts, onAnswer };
   const resolve = createResolve(parseServers(servers), limits, true);
   const at = (addresses: readonly string[]) => {

@@ -1,6 +1,7 @@
 import { assertOptions, invalidInput } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
 import {
+  assertLimits,
   backoffMs,
   type Clock,
   type Instant,
@@ -144,14 +145,9 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   const {
     onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
   } = options;
-  for (const [name, value] of Object.entries({ maxAttempts, concurrency, timeoutMs, pollMs }))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw invalidInput(name, "Use a whole number of at least 1.");
-  for (const [name, value] of Object.entries({ timeoutMs, pollMs }))
-    if (value > MAX_TIMER_MS) throw invalidInput(name, `Use at most ${MAX_TIMER_MS} ms, about 24 days.`);
+  assertLimits({ maxAttempts, concurrency, timeoutMs, pollMs });
   const clock = wholeClock(givenClock ?? systemClock);
-  for (const [name, value] of Object.entries({ deliver, wait }))
-    if (typeof value !== "function") throw invalidInput(name, "Pass a function.");
+  if (typeof deliver !== "function") throw invalidInput("deliver", "Pass a function.");
   // The clock of the system can be set while this runs.
   const elapsedMs = givenClock === undefined ? () => performance.now() : clock;
   const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));

@@ -11,7 +11,7 @@
 import { Webhook } from "standardwebhooks";
 import { assertOptions, InvalidInputError, type Issue } from "../core/errors.ts";
 import { parseHttpDate, parseRetryAfter } from "../core/retry-after.ts";
-import { type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
+import { assertLimits, type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
 
 /** Options of `webhook`. */
@@ -60,6 +60,7 @@ export function webhook(
 ): (change: DeliveredChange, signal?: AbortSignal) => Promise<void> {
   assertOptions(options, ["url", "secret", "timeoutMs", "fetch", "clock"]);
   const { url, secret, timeoutMs = 15_000, fetch = globalThis.fetch, clock = systemClock } = options;
+  assertLimits({ timeoutMs });
   const secrets = [secret].flat();
   const issues = [...findUrlIssues(url), ...findSecretIssues(secrets)];
   if (issues.length > 0) throw new InvalidInputError(issues);

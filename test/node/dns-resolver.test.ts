@@ -70,6 +70,11 @@ test.each(["localhost:53", "1.1.1.1:port", "1.1.1.1:65536", "", "1.1.1", "[::1",
   },
 );
 
+test.each(["timeoutMs", "maxAttempts"])("a %s that no timer takes is rejected", (name) => {
+  for (const limit of [0, Infinity, 2 ** 31])
+    expect(() => createDnsResolver({ [name]: limit })).toThrow(`${name}: Use a whole number from 1 to`);
+});
+
 test("an empty list of servers is rejected, because every lookup would fail", () => {
   expect(() => createDnsResolver({ servers: [] })).toThrow(/^servers: The list is empty. Leave it out/);
 });

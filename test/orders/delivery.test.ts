@@ -453,7 +453,7 @@ test("a store without an outbox and options that make no sense are errors that s
   );
   for (const name of ["maxAttempts", "concurrency", "timeoutMs", "pollMs"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 0 })).toThrow(
-      `${name}: Use a whole number of at least 1.`,
+      `${name}: Use a whole number from 1 to 2147483647.`,
     );
   for (const name of ["deliver", "onError", "clock", "wait"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: {} })).toThrow(
@@ -464,7 +464,7 @@ test("a store without an outbox and options that make no sense are errors that s
   // A timer with a longer time would fire at once.
   for (const name of ["timeoutMs", "pollMs"])
     expect(() => deliverChanges({ store: createMemoryStore(), deliver: () => {}, [name]: 2 ** 31 })).toThrow(
-      `${name}: Use at most 2147483647 ms`,
+      `${name}: Use a whole number from 1 to 2147483647.`,
     );
 });
 

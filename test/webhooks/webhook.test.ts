@@ -135,6 +135,10 @@ test.each([
   ["secret", { url: "https://example.com", secret: secretOf("a", 23) }],
   ["secret", { url: "https://example.com", secret: secretOf("a", 25).replace("=", "") }],
   ["secret", { url: "https://example.com", secret: [FIRST, "plain"] }],
+  ...[0, -1, NaN, Infinity, 2 ** 31, "5"].map((timeoutMs) => {
+    const options = { url: "https://example.com", secret: FIRST, timeoutMs: timeoutMs as number };
+    return ["timeoutMs", options] as [string, typeof options];
+  }),
 ])("an invalid %s is an error that does not contain it", (path, options) => {
   const create = () => webhook(options);
   expect(create).toThrow(InvalidInputError);

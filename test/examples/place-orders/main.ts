@@ -28,6 +28,7 @@ await show(await fetch(url, { method: "POST", headers, body: order }));
 await show(await fetch(new URL(placed.headers.get("location") ?? "", url), { headers }));
 await show(await fetch(url, { method: "POST", headers, body: order.replace('"petId": 3', '"petId": 4') }));
 await show(await fetch(url, { method: "POST", headers, body: '{ "id": 8, "quantity": -1 }' }));
+await show(await fetch(url, { method: "POST", headers, body: '{ "id": 8, "complete": true }' }));
 await show(await fetch(url, { method: "POST", headers: { ...headers, authorization: "" }, body: order }));
 await show(await fetch(url, { headers }));
 await server.close();

@@ -2,6 +2,12 @@ import { createOrders, orderSchema } from "store-orders";
 import { defineOperation } from "store-orders/http";
 import { orderJsonSchema, orderToJson } from "store-orders/orders";
 
+/** An order is complete once it was delivered, which a new one was not. */
+const newOrderSchema = orderSchema.refine(({ complete }) => !complete, {
+  path: ["complete"],
+  message: "A new order is not complete.",
+});
+
 /** Places an order. It can be repeated: the same order under the same `id` is placed once, and gets the same response. */
 export const placeOrder = defineOperation({
   id: "placeOrder",
@@ -10,7 +16,7 @@ export const placeOrder = defineOperation({
   tag: "orders",
   summary: "Place an order",
   description: "The order is pending. To repeat the request is safe: its `id` identifies it.",
-  body: orderSchema,
+  body: newOrderSchema,
   jsonSchemas: { body: orderJsonSchema },
   maxBodyBytes: 4096,
   success: { status: 201, description: "Order placed.", schema: orderJsonSchema },

@@ -151,7 +151,7 @@ export function namesToCheck(host: string, zone: string): readonly string[] {
 }
 
 /** The stack's own routing record, recognised by its comment. */
-export function findOwnRecord(
+function findOwnRecord(
   host: string,
   records: readonly ZoneRecord[],
   { provider, comment }: StackMark,

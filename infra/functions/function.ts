@@ -106,11 +106,8 @@ export class OrdersFunction extends pulumi.ComponentResource {
     });
     const { name: functionName, version: functionVersion } = this.function;
     // API Gateway invokes the alias, so each update serves its version at once.
-    this.alias = new aws.lambda.Alias(
-      `${name}-alias`,
-      { name: "live", functionName, functionVersion },
-      parent,
-    );
+    const live = { name: "live", functionName, functionVersion };
+    this.alias = new aws.lambda.Alias(`${name}-alias`, live, parent);
     this.registerOutputs({ alias: this.alias.arn });
   }
 

@@ -90,10 +90,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   assertOptions(options, ["store", "environment", "clock", "plans"]);
   const { store, environment, clock: givenClock = systemClock, plans } = options;
   if (typeof Object(store).admit !== "function")
-    throw invalidInput(
-      "store",
-      "Pass the accounts of a store: createAccounts({ store: store.accounts, … }).",
-    );
+    throw invalidInput("store", "Pass the accounts of a store: createAccounts({ store: store.accounts }).");
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   // The store would record it for good.

@@ -207,12 +207,8 @@ async function inspectPostgresUrl(url: string): Promise<Inspection> {
     import("../stores/postgres/inspect.ts"),
     import("pg"),
   ]);
-  const pool = new Pool({
-    connectionString,
-    max: 1,
-    pipeline: true,
-    connectionTimeoutMillis: MAX_STORE_CALL_MS,
-  });
+  const timeout = { connectionTimeoutMillis: MAX_STORE_CALL_MS };
+  const pool = new Pool({ connectionString, max: 1, pipeline: true, ...timeout });
   pool.on("error", () => {});
   return { ...inspectPostgres(pool, schema), close: () => pool.end() };
 }

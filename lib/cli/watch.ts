@@ -102,17 +102,11 @@ function describeHost(
   observation: HostObservation,
   deployment: Deployment,
 ): WatchedHost {
-  const { verification: report } = observation;
-  const fixes = withoutImplied(report.reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
-  const news = [
-    domain.state,
-    domain.attention,
-    ...report.reasons.map(({ code, found }) => `${code} ${found}`),
-  ];
+  const { host, role, reasons } = observation.verification;
+  const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
+  const news = [domain.state, domain.attention, ...reasons.map(({ code, found }) => `${code} ${found}`)];
   return {
-    host: report.host,
-    role: report.role,
-    domain,
+    ...{ host, role, domain },
     steps: describeProgress(domain, observation),
     todo: stepsFor(domain, fixes, deployment),
     news: news.join("\n"),

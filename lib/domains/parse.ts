@@ -112,7 +112,7 @@ export const domainsSchema = z
   .meta({ dependentRequired: { aliases: ["primary"], redirects: ["primary"] } });
 
 /** The schema of a domains file: the mapping under the key `domains`, and nothing else. */
-export const domainsFileSchema = z.strictObject(
+const domainsFileSchema = z.strictObject(
   { domains: domainsSchema },
   { error: "Write the mapping under 'domains'." },
 );

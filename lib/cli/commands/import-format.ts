@@ -70,10 +70,7 @@ async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): A
         isString = isEscaped || byte !== QUOTE;
         isEscaped = !isEscaped && byte === BACKSLASH;
       } else if (hasEnded && !WHITE_SPACE.includes(byte))
-        throw invalidInput(
-          file,
-          "There is more after the end of the array. Write one array, or one object per line.",
-        );
+        throw invalidInput(file, "There is more after the array. Write one array, or one object per line.");
       else if (byte === QUOTE) isString = true;
       else if (OPENING.includes(byte)) {
         if (depth++ === 0) lines[at] = SPACE;

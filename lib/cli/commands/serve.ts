@@ -48,7 +48,7 @@ export function defineServe(command: Command, context: CommandContext): void {
   addLogOptions(addServeOptions(command))
     .addHelpText("after", HELP)
     .action(async (flags: ServeFlags & LogFlags) => {
-      const { trustProxy = false, existing = false, demo = false, basePath = "" } = flags;
+      const { trustProxy = false, existing = false, demo = false, basePath = "", platformHost = [] } = flags;
       const address = readListenAddress(flags, env);
       const limits = readLimits(flags, env);
       const environment = readEnvironment(env);
@@ -79,19 +79,9 @@ export function defineServe(command: Command, context: CommandContext): void {
         warn(`${change === undefined ? "" : `change ${change.id}: `}${errorMessage(error)}`);
       // Before the database is created: invalid domains must leave nothing behind.
       const plan = readPlan(flags, env);
-      if (file === undefined && flags.platformHost !== undefined)
-        throw invalidInput(
-          "--platform-host",
-          "Without --domains every host is served. Omit it, or add --domains.",
-        );
+      if (file === undefined && platformHost.length > 0) throw invalidInput("--platform-host", EVERY_HOST);
       // Served in addition to the hosts of the file.
-      const own = [
-        "localhost",
-        "127.0.0.1",
-        "[::1]",
-        formatHost(address.host),
-        ...(flags.platformHost ?? []),
-      ];
+      const own = ["localhost", "127.0.0.1", "[::1]", formatHost(address.host), ...platformHost];
       // What reads and validates the file takes half of the time to start.
       const hosts = file && (await import("../served-domains.ts")).watchDomainsFile(file, plan, own, warn);
 
@@ -148,6 +138,8 @@ export function defineServe(command: Command, context: CommandContext): void {
       await (existing ? withStore : withStoreOrCreate)(context, serve, warn);
     });
 }
+
+const EVERY_HOST = "Without --domains every host is served. Omit it, or add --domains.";
 
 /** The time for what is under way when a signal stops the process. Docker kills it after ten seconds. */
 const STOP_MS = 8_000;
@@ -236,11 +228,7 @@ function addServeOptions(command: Command): Command {
     .option("--report-only", "only report what the limits would reject or ban, and serve it")
     .option("--webhook <url>", "send every change of an order to this address, at least once")
     .option("--webhook-secret-file <file>", "the secret that signs webhooks; to replace it, two, a line each")
-    .option(
-      "--metrics <address>",
-      "serve Prometheus metrics at HOST:PORT, or at PORT of 127.0.0.1",
-      readAddress,
-    )
+    .option("--metrics <address>", "serve Prometheus metrics at HOST:PORT or 127.0.0.1:PORT", readAddress)
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
 }

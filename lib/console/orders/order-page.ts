@@ -38,11 +38,8 @@ export async function sendOrderPage(
   const order = await findOrder(store.orders, id);
   if (order instanceof DamagedOrderError) {
     const problem = html`<p>${errorMessage(order)}</p><p>'store-orders database check' says what to do.</p>`;
-    return sendPage(c, {
-      ...page,
-      title: `Order ${id} is damaged`,
-      body: panel("record", "Record", problem),
-    });
+    const body = panel("record", "Record", problem);
+    return sendPage(c, { ...page, title: `Order ${id} is damaged`, body });
   }
   if (order === undefined) {
     const lead = `There is no order with the ID ${id}.`;

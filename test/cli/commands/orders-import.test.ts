@@ -138,7 +138,7 @@ test.each<[name: string, content: string | Buffer, message: RegExp]>([
   ],
   ["formatted JSON", '{\n  "id": 1\n}\n', /not one per line/],
   ["an array that was cut", '[{"id":1},\n', /The array has no end/],
-  ["more after an array", '[{"id":1}]\n{"id":2}\n', /There is more after the end of the array/],
+  ["more after an array", '[{"id":1}]\n{"id":2}\n', /There is more after the array/],
   ["an array without its second element", '[{"id":1},,{"id":2}]', /has a comma without an element/],
   ["an array with a comma at its end", '[{"id":1}, \n]', /has a comma without an element/],
   [

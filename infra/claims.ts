@@ -4,12 +4,12 @@ import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 /** What only one component of a program can have, or of those in a scope. */
 interface Claim {
   readonly subject: string;
-  readonly scope?: unknown;
+  readonly scope?: string | undefined;
   /** @default another name */
   readonly fix?: string;
 }
 
-type Claims = (Claim & { readonly name: string; readonly component: pulumi.Resource })[];
+type Claims = (Claim & { readonly name: string; component: pulumi.Resource })[];
 
 /** The claims of a run, by its root resource: the Automation API runs several programs in one process. */
 const byRoot = new WeakMap<pulumi.Resource, Claims>();
@@ -38,15 +38,23 @@ export function claim(component: pulumi.Resource, name: string, wanted: Claim[],
     const other = claims.find((each) => each.subject === subject && each.scope === scope);
     const problem = `${subject} would belong to two components of this program, '${other?.name}' and '${name}'.`;
     if (other && other.component !== parent) throw new pulumi.RunError(`${problem} ${fix}`);
+    // What a parent claims for a child is the child's: another child cannot have it, too.
+    if (other) other.component = component;
   }
   claims.push(...wanted.map((each) => ({ ...each, name, component })));
 }
 
 /** What a host claims: its record everywhere, and all else with the same AWS provider. */
-export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, provider: unknown): Claim[] {
+export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: string): Claim[] {
   const fix =
     "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
   const host = { subject: `The host ${plan.host}`, fix };
   const resources = { subject: `The name '${name}' of the resources of a host` };
-  return [{ ...host, scope: provider }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
+  return [{ ...host, scope }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
+}
+
+/** The AWS provider of a component, by name: in a component provider, each component has another object for it. */
+export function providerOf(component: pulumi.Resource): string | undefined {
+  const provider = component.getProvider("aws:index:Provider");
+  return provider && pulumi.resourceName(provider);
 }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { AccessLog } from "./api/access-log.ts";
 import { Api } from "./api/api.ts";
-import { claim, hostClaims } from "./claims.ts";
+import { claim, hostClaims, providerOf } from "./claims.ts";
 import { type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 import type { CustomDomain } from "./domains/custom-domain.ts";
 import type { HostPlan } from "./domains/host-plan.ts";
@@ -87,7 +87,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     const parent = { parent: this };
     checkName(name, settings);
     const namespace = nameInAccount(name, ownerOf(settings));
-    const provider = this.getProvider("aws:index:Provider");
+    const provider = providerOf(this);
     const metrics = {
       subject: `The name '${namespace}' of alarms, dashboard and metrics`,
       scope: provider,

@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import type { HostRole } from "../../lib/domains/mapping.ts";
-import { claim, hostClaims } from "../claims.ts";
+import { claim, hostClaims, providerOf } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
   explainCertificateTimeout,
@@ -40,6 +40,8 @@ export interface CustomDomainArgs {
   readonly tags?: Readonly<Record<string, string>>;
   /** Tells later runs what the host was. @default unknown */
   readonly role?: HostRole;
+  /** Of a redirect: the primary host. */
+  readonly redirectTo?: string | undefined;
   /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
   readonly certificateArn?: string | undefined;
 }
@@ -78,7 +80,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.#name = name;
     this.#args = args;
     const { dns, certificateArn } = args;
-    claim(this, name, hostClaims(name, args, this.getProvider("aws:index:Provider")), options?.parent);
+    claim(this, name, hostClaims(name, args, providerOf(this)), options?.parent);
 
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);

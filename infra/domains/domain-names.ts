@@ -7,17 +7,19 @@ import { goesLive, type HostPlan } from "./host-plan.ts";
 
 /** The tag of a domain name that names the stack which keeps its host's records. Missing if DNS is managed elsewhere. */
 const RECORDS_TAG = "store-orders:records";
-/** The tag of a domain name that has the role of its host. */
+/** The tag of a domain name that has the role of its host, of a redirect also the primary host. */
 const ROLE_TAG = "store-orders:role";
 
 /** The tags by which the next preflight, which cannot read Pulumi's state, knows what this update makes of a host. */
-export function domainNameTags({ role, dns }: Partial<Pick<HostPlan, "role">> & Pick<HostPlan, "dns">) {
+export function domainNameTags({ role, redirectTo, dns }: Partial<HostPlan> & Pick<HostPlan, "dns">) {
   const { project, stack } = dns.owner ?? ownerOf({});
   return {
-    ...(role && { [ROLE_TAG]: role }),
+    ...(role && { [ROLE_TAG]: redirectTo ? roleOfRedirect(redirectTo) : role }),
     ...(goesLive({ dns }) && { [RECORDS_TAG]: `${project}/${stack}` }),
   };
 }
+
+const roleOfRedirect = (primary: string) => `redirect ${primary}`;
 
 /** Looks up the domain name of a host in this account and region. Mocks return it without most properties. */
 export async function findDomainName(domainName: string, options: pulumi.InvokeOptions) {
@@ -44,8 +46,9 @@ export async function findKeptRecords(
 }
 
 /**
- * Describes every live host that would become a redirect to a primary host that is not live. Only a warning if it may be
- * one already, because an earlier version has left no tag; or if an operator sets the records, in any order.
+ * Describes every live host that would become a redirect to a primary host that is not live, also if it redirects to
+ * another one now. Only a warning if it may be one already, because an earlier version has left no tag; or if an operator
+ * sets the records, in any order.
  */
 export async function findEarlyRedirects(
   [primary, ...others]: readonly ConfiguredHost[],
@@ -57,9 +60,10 @@ export async function findEarlyRedirects(
   if (primary === undefined || redirects.length === 0 || (await isLive(primary.host)))
     return { problems, warnings };
   const checks = redirects.map(async ({ host }) => {
-    const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : "redirect";
-    const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Let both serve first, one as 'primary' and the other under 'aliases'. Make ${host} a redirect in an update after ${primary.host} is live.`;
-    if (role !== "redirect") (isManual || role === undefined ? warnings : problems).push(message);
+    const planned = roleOfRedirect(primary.host);
+    const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : planned;
+    const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Add ${primary.host} under 'aliases' first. Make it the primary, and ${host} a redirect to it, in an update after it is live.`;
+    if (role !== planned) (isManual || role === undefined ? warnings : problems).push(message);
   });
   await Promise.all(checks);
   return { problems, warnings };

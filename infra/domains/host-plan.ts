@@ -32,6 +32,8 @@ export type HostDns = ManagedDns | ManualDns;
 
 /** A host with everything that its resources are created from. */
 export interface HostPlan extends ConfiguredHost {
+  /** Of a redirect: the primary host. */
+  readonly redirectTo?: string | undefined;
   /** Identifies the host in logical names. */
   readonly key: string;
   /** The name of the zone that contains its records, if known. */
@@ -66,9 +68,11 @@ export function planHosts(
   comment: string,
 ): readonly HostPlan[] {
   const owner = ownerOf(settings);
-  return configuredHosts(settings).map(({ host, role }) => {
-    const certificateArn = settings.certificates[host];
-    const common = { host, role, key: hostKey(host), reverify: settings.reverify[host], certificateArn };
+  const hosts = configuredHosts(settings);
+  return hosts.map(({ host, role }) => {
+    const [certificateArn, reverify] = [settings.certificates[host], settings.reverify[host]];
+    const redirectTo = role === "redirect" ? hosts[0]?.host : undefined;
+    const common = { host, role, redirectTo, key: hostKey(host), reverify, certificateArn };
     const zone = zones.get(host);
     // With a DNS provider every host has a zone here: the preflight has reported the others.
     if (settings.dns === "manual" || zone === undefined) {

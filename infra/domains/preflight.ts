@@ -83,7 +83,10 @@ export async function preflight(
     const verification = await verifyHost(host, { resolver: memoized, target });
     // A lookup that fails says nothing.
     if (eventOf(verification) !== "dns_failed") return "live";
-    return verification.dns === "missing" ? "missing" : "elsewhere";
+    // Also without a delegation, or with a CNAME that leads to no address, nobody reaches the host.
+    const answers = await Promise.all([memoized(host, "A"), memoized(host, "AAAA")]);
+    const hasAddress = answers.some(({ outcome }) => outcome !== "nodata" && outcome !== "nxdomain");
+    return hasAddress ? "elsewhere" : "missing";
   };
   const isLive = async (host: string) => (await observe(host)) === "live";
   const kept = isManual ? await findKeptRecords(configured, owner, awsOptions) : [];

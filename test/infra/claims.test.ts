@@ -31,7 +31,7 @@ afterAll(() => dns[Symbol.asyncDispose]());
 /** Deploys a service with one host. */
 const service = async (name: string, primary: string, more: object = {}) => {
   const domains = defineDomains({ primary }, { plan: "pro" });
-  await deployStoreOrders(name, { plan: "pro", domains, resolver: dns.address, ...more });
+  return deployStoreOrders(name, { plan: "pro", domains, resolver: dns.address, ...more });
 };
 /** A run of a program in this process, as the Automation API makes it. */
 const inProcess = (program: () => Promise<unknown>) =>
@@ -77,6 +77,14 @@ describe("two components of one run", () => {
       async () => {
         await service("a", "orders.example.com");
         new CustomDomain("hello", { host: "orders.example.com", dns: live, ...api });
+      },
+      ofTwo("The host orders.example.com", "a", "hello", HOST),
+    ],
+    [
+      "a second child of the service with its host",
+      async () => {
+        const parent = await service("a", "orders.example.com");
+        new CustomDomain("hello", { host: "orders.example.com", dns: live, ...api }, { parent });
       },
       ofTwo("The host orders.example.com", "a", "hello", HOST),
     ],

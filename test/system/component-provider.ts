@@ -51,7 +51,8 @@ export interface Construction {
   readonly type: string;
   readonly name: string;
   readonly inputs: Readonly<Record<string, struct.JavaScriptValue>>;
-  readonly preview?: boolean;
+  /** References to providers, by package. */
+  readonly providers?: Readonly<Record<string, string>>;
 }
 
 /** How a provider is started. */
@@ -106,7 +107,7 @@ export async function startProvider(
       );
       return response.getSchema();
     },
-    async construct({ type, name, inputs }) {
+    async construct({ type, name, inputs, providers = {} }) {
       const request = new provider.ConstructRequest();
       request.setProject(RUN.project);
       request.setStack(RUN.stack);
@@ -117,6 +118,7 @@ export async function startProvider(
       request.setType(type);
       request.setName(name);
       request.setInputs(struct.Struct.fromJavaScript(inputs));
+      for (const provider of Object.entries(providers)) request.getProvidersMap().set(...provider);
       const response = await call<InstanceType<typeof provider.ConstructResponse>>((reply) =>
         client.construct(request, reply),
       );

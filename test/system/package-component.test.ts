@@ -7,6 +7,7 @@ import status from "@pulumi/pulumi/proto/status_pb.js";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { cloud } from "../infra/harness/cloud.ts";
+import type { Cloud } from "../infra/harness/deployment.ts";
 import { find, ofType, run } from "../infra/harness/program.ts";
 import { UNKNOWN_ON_THE_WIRE, wireSecret } from "../infra/harness/wire.ts";
 import { startDnsServer } from "../support/dns-server.ts";
@@ -161,6 +162,21 @@ describe("the provider of the component package", () => {
     await expect(service("third", "orders.example.com")).rejects.toThrow(both);
     await provider.cancel();
     await service("fourth", "orders.example.com");
+  });
+
+  test("rejects two services with the same host and a provider of the program, which is another object for each", async () => {
+    const providers = { aws: "urn:pulumi:staging::store-orders::pulumi:providers:aws::eu::eu-id" };
+    const at = cloud();
+    const invoke: Cloud["invoke"] = (call) =>
+      call.token === "pulumi:pulumi:getResource"
+        ? { urn: providers.aws, id: "eu-id", state: {} }
+        : at.invoke(call);
+    const temporary = await mkdtemp(join(folder, "tmp-"));
+    await using provider = await startProvider(home, { ...at, invoke }, temporary, { preview: true });
+    const inputs = { ...settings, dns: "manual", domains: { primary: "orders.example.com" } };
+    const service = (name: string) => provider.construct({ type: SERVICE, name, inputs, providers });
+    await service("first");
+    await expect(service("second")).rejects.toThrow("would belong to two components of this program");
   });
 
   test("keeps the address of the alarms a secret", async () => {

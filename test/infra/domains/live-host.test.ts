@@ -115,7 +115,7 @@ describe("a change to 'dns: manual' with a host", () => {
 });
 
 describe("a live host that is to redirect to a host without a record", () => {
-  const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Let both serve first, one as 'primary' and the other under 'aliases'. Make ${HOST} a redirect in an update after ${NEXT} is live.`;
+  const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Add ${NEXT} under 'aliases' first. Make it the primary, and ${HOST} a redirect to it, in an update after it is live.`;
   const signal = endOfSuite();
   const at = cloud();
   const first = update(one, { cloud: at });
@@ -152,6 +152,21 @@ describe("a live host that is to redirect to a host without a record", () => {
     expect(logs.filter(({ severity }) => severity > 1)).toEqual([]);
     expect(new Set(hostsAt(at))).toEqual(new Set([HOST, NEXT].flatMap((host) => [host, `_0123.${host}`])));
     await success(update(held, { cloud: at, state, preview: true }));
+  });
+
+  test("is refused if it redirects to another host now", async () => {
+    const www = "www.example.com";
+    const to = (primary: string, aliases: string[] = []) =>
+      withDomains({ primary, aliases, redirects: [{ from: www, to: primary }] });
+    const here = cloud();
+    const { state } = await success(update(to(HOST), { cloud: here }));
+    const outcome = await update(to(NEXT, [HOST]), { cloud: here, state, preview: true });
+    expect(outcome.errors).toContain(
+      `${www}: it serves now, and would redirect to ${NEXT}, which is not live.`,
+    );
+    const both = withDomains({ primary: HOST, aliases: [NEXT], redirects: [{ from: www, to: HOST }] });
+    const next = await success(update(both, { cloud: here, state }));
+    await success(update(to(NEXT, [HOST]), { cloud: here, state: next.state }));
   });
 
   test("is none in a retry, after an update that has set only the record of the redirect", async () => {

@@ -210,6 +210,7 @@ describe("closing the API Gateway hostname", () => {
 
   test.each([
     ["fails while the primary host has no address", [], {}, error],
+    ["fails while its record leads to a name without an address", [elsewhere], {}, error],
     ["succeeds once its record leads to the stack", [here], {}, ""],
     ["succeeds if DNS does not answer", [], { [HOST]: "SERVFAIL" }, ""],
   ] as const)("%s", async (_case, records, failures, error) => {

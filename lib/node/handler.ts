@@ -49,22 +49,29 @@ export function toNodeHandler(
   const { trustProxy = false } = options;
   assertHandler(handler);
   const proxies = countProxies(trustProxy);
+  /** Connections with a request that two servers could parse differently. What follows it may be none. */
+  const refused = new WeakSet<object>();
 
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
+    if (refused.has(req.socket)) return;
     // Read before the first wait: a framework can change the URL for the time of this call.
     const head = new NodeRequestHead(req);
     // Connect, and all that is like it, keeps there what it has received.
     const { originalUrl = head.target } = req as NodeRequest & { readonly originalUrl?: string };
     const address = callerAddress(req, proxies);
     const isForHandler = isBodyForHandler(req);
-    const requestError = validateRequest(req) ?? (isForHandler ? undefined : await receiveRest(req));
+    const invalid = validateRequest(req);
+    // A request of HTTP/2 has a stream of its own.
+    if (invalid !== undefined && !("stream" in req)) refused.add(req.socket);
+    const requestError = invalid ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const originalTarget = splitTarget(originalUrl).path;
     const context = { ...address, target: head.target, originalTarget, requestError };
     const body = isForHandler ? bodyOf(req) : undefined;
     const response = await callHandler(handler, head, context, body);
     // Whoever is still reading the body may never come to its end, and the next request would wait for that.
-    if (!req.complete && req.listenerCount("readable") > 0) (res as ServerResponse).shouldKeepAlive = false;
+    const isInTheWay = !req.complete && req.listenerCount("readable") > 0;
+    if (isInTheWay || refused.has(req.socket)) (res as ServerResponse).shouldKeepAlive = false;
     // That of HTTP/2 has the same methods.
     await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }

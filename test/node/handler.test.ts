@@ -339,3 +339,21 @@ test.each(["TRACE / HTTP/1.1", "FROB / HTTP/1.1"])(
     expect(await send(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 501 /);
   },
 );
+
+test.each([
+  ["two hosts", "GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n"],
+  ["two codings", "DELETE / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
+  [
+    "HTTP/1.0 in chunks",
+    "DELETE / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+])("nothing that follows an ambiguous request, with %s, is executed", async (_name, bytes) => {
+  const { key, url } = await mount();
+  const head = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+  const connection = openSocket(url, ["GET"]);
+  connection.send(`${bytes}DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`);
+  const { responses } = await connection.closed();
+  expect(responses.map(({ status }) => status)).toEqual([400]);
+  const again = { method: "DELETE", headers: { authorization: `Bearer ${key}` } };
+  expect((await fetch(`${url}/v1/store/orders/1`, again)).status).toBe(204);
+});

@@ -200,14 +200,17 @@ function wakeNext({ waiting }: Counter): void {
   next();
 }
 
-/** Gives a subnet its own usage, if the site has room for one more or a subnet without a request or lookup in this minute. */
+/**
+ * Gives a subnet a counter of its own, if the site has room for one more. Otherwise it takes over that of a subnet without a
+ * request in this minute, as it is: a counter from zero for each would leave the site without a limit per day.
+ */
 function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
-  if (subnets.size >= MAX_SUBNETS) {
-    for (const [known, { usage, lookups }] of subnets)
-      if (lookups === 0 && usageAt(usage, at).minute.count === 0) subnets.delete(known);
-  }
-  if (subnets.size < MAX_SUBNETS) subnets.set(subnet, createCounter());
+  if (subnets.size < MAX_SUBNETS) return void subnets.set(subnet, createCounter());
+  const idle = [...subnets].find(([, { usage }]) => usageAt(usage, at).minute.count === 0);
+  if (idle === undefined) return;
+  subnets.delete(idle[0]);
+  subnets.set(subnet, idle[1]);
 }
 
 function readCounter({ subnets, shared }: Site, subnet: string | undefined): Counter {

@@ -88,12 +88,23 @@ test("a /64 network without a request in this minute makes room for another one"
   expect([6, 7, 8, 9].map((subnet) => count(subnet, AT + MINUTE_MS))).toEqual([59, 59, 59, 59]);
 });
 
-test("a /64 network that gets room has its own usage, and not what the others of its /48 have used", () => {
+test("a /64 network that gets room takes over what the one before it has used, and not what the others have", () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
   const address = (subnet: number) => `2001:db8:1:${subnet}::1`;
   for (const subnet of [0, 1, 2, 3, 4, 4]) callers.count(address(subnet), AT);
-  callers.count(address(5), AT + MINUTE_MS);
-  expect(callers.peek(address(6), AT + MINUTE_MS)).toMatchObject({ limit: 2, remaining: 2 });
+  const count = () => callers.count(address(5), AT + MINUTE_MS).withinLimit;
+  expect([count(), count(), count()]).toEqual([true, true, false]);
+});
+
+test("the /64 networks of a /48 have a limit per day, also if they take turns", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 9 } });
+  let admitted = 0;
+  for (let minute = 0; minute < 600; minute++)
+    for (let call = 0; call < 12; call++) {
+      const address = `2001:db8:1:${4 * (minute % 50) + (call % 4)}::1`;
+      if (callers.count(address, AT + minute * MINUTE_MS).withinLimit) admitted++;
+    }
+  expect(admitted).toBe(4 * 9);
 });
 
 test("a caller without a request left begins no lookup for the rest of its window, and others do", async () => {
@@ -136,7 +147,7 @@ test("a lookup waits while its network has the most at once, and begins when one
 
 test.each([
   ["of an address with one request left are as many as with all", () => "192.0.2.1", 3],
-  ["of ever new /64 networks of a /48 are as many as of five", (n: number) => `2001:db8:1:${n % 100}::1`, 15],
+  ["of ever new /64 networks of a /48 are as many as of four", (n: number) => `2001:db8:1:${n % 100}::1`, 12],
 ])("lookups at once %s", async (_name, addressOf, expected) => {
   const callers = createAnonymousCallers({ limits: { perMinute: 3, perDay: 5 } });
   for (let request = 0; request < 2; request++) callers.count("192.0.2.1", AT);

@@ -1,7 +1,7 @@
 import type { Account, ApiKey } from "../accounts/account.ts";
 import type { KeyState } from "../accounts/admission.ts";
 import { type InvalidInputError, invalidInput } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
+import { type Instant, nextTurn } from "../core/time.ts";
 
 /** The error of a change with a key that another account has. Nothing is written. */
 export function keyOfAnother(): InvalidInputError {
@@ -82,8 +82,8 @@ export function readRow(row: AccountRow): SavedKey {
 }
 
 /** Reads accounts from their joined rows. Those of an account follow each other. */
-export function toAccounts(rows: readonly AccountRow[]): readonly Account[] {
-  return [...Map.groupBy(rows, ([id]) => id).values()].map((group) => {
+export function toAccounts(rows: readonly (readonly unknown[])[]): readonly Account[] {
+  return [...Map.groupBy(rows.map(toAccountRow), ([id]) => id).values()].map((group) => {
     const first = readRow(group[0] as AccountRow);
     const { accountId: id, key: _key, rejections: _count, usedAt: _used, ...account } = first;
     const keys = group.filter((row) => row[KEY_ID] !== null).map(readRow);
@@ -115,6 +115,7 @@ export async function* eachAccount(
   for (let left = limit; last !== undefined && left > 0; ) {
     const count = Math.min(left, ACCOUNTS_PER_READ);
     const page: readonly Account[] = await read(last, count);
+    await nextTurn();
     yield* page;
     left -= page.length;
     last = page.length < count ? undefined : page.at(-1)?.id;

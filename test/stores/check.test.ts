@@ -124,6 +124,14 @@ test("each mistake in a SQLite database is found alone, as are rows without thei
   const mistakes = [
     ...SQL_MISTAKES,
     [
+      "UPDATE accounts SET minute_start = 9223372036854775807 WHERE id = 'acme'",
+      /^account acme: The window of its minute/,
+    ],
+    [
+      "UPDATE order_counts SET count = 9223372036854775807 WHERE status = 'shipped'",
+      /^database: It counts 9223372036854775807 shipped orders/,
+    ],
+    [
       "UPDATE order_counts SET count = 7 WHERE status = 'shipped'",
       /^database: It counts 7 shipped orders, and has 401/,
     ],

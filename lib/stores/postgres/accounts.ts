@@ -1,7 +1,7 @@
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccountRow, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
 import { type Database, type Statement, write } from "./database.ts";
 
@@ -24,7 +24,7 @@ export function createAccountStore(database: Database): AccountStore {
       durable: true,
       first: [lock, selectAccount(id)],
       decide([, rows = []]) {
-        const [account] = toAccounts(rows.map(toAccountRow));
+        const [account] = toAccounts(rows);
         if (account === undefined) return { result: () => ({ ok: false, code: "account_not_found" }) };
         const { writes, result } = decide(account);
         return { writes, result: () => result };
@@ -83,14 +83,14 @@ export function createAccountStore(database: Database): AccountStore {
       });
     },
 
-    find: async (id) => toAccounts((await read(selectAccount(id))).map(toAccountRow))[0],
+    find: async (id) => toAccounts(await read(selectAccount(id)))[0],
 
     list(after, limit) {
       const text = `SELECT ${ACCOUNT_COLUMNS}
         FROM (SELECT * FROM ${schema}.accounts WHERE id > $1 ORDER BY id LIMIT $2) a ${joined}
         ORDER BY a.id, k.position`;
       const readAccounts = async (...values: readonly [from: string, count: number]) =>
-        toAccounts((await read({ text, values })).map(toAccountRow));
+        toAccounts(await read({ text, values }));
       return eachAccount(readAccounts, after, limit);
     },
 

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
 import { type AdmissionDatabase, createAdmission } from "./admission.ts";
 import { prepareAll, type SqliteDatabase } from "./database.ts";
 
@@ -81,11 +81,11 @@ export function createAccountStore(
 
 /** The accounts beyond an identifier with their keys. */
 export function readAccounts({ selectPage }: AccountStatements, after: string, limit: number) {
-  return toAccounts(selectPage.all(after, limit) as unknown as AccountRow[]);
+  return toAccounts(selectPage.all(after, limit) as unknown as unknown[][]);
 }
 
 function findAccount({ selectAccount }: AccountStatements, id: string): Account | undefined {
-  return toAccounts(selectAccount.all(id) as unknown as AccountRow[])[0];
+  return toAccounts(selectAccount.all(id) as unknown as unknown[][])[0];
 }
 
 function ownerOf({ selectOwner }: AccountStatements, hash: string): string | undefined {
@@ -148,5 +148,7 @@ export function accountStatements(db: DatabaseSync) {
     resetRejections: `UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
       WHERE account = ? AND id = ?`,
   };
-  return { db, ...prepareAll(db, accounts, "setReturnArrays"), ...prepareAll(db, others, "setReadBigInts") };
+  // Whoever else writes to the file can have stored an integer that a number cannot hold.
+  const ofAccounts = prepareAll(db, accounts, "setReturnArrays", "setReadBigInts");
+  return { db, ...ofAccounts, ...prepareAll(db, others, "setReadBigInts") };
 }

@@ -6,6 +6,7 @@ import { eachAccount } from "../account-rows.ts";
 import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { accountStatements, readAccounts } from "./accounts.ts";
 import { openReadOnly } from "./backup.ts";
+import { prepareAll } from "./database.ts";
 import { isDamaged } from "./errors.ts";
 import { SCHEMA_VERSION, versionOf } from "./schema.ts";
 
@@ -30,7 +31,8 @@ export function inspectSqlite(path: string): Inspection {
       report(DATABASE, `It has schema version ${version}, not ${SCHEMA_VERSION}.`, repair);
       return false;
     }
-    const all = (sql: string) => opened.prepare(sql).all() as Record<string, string | number | null>[];
+    const all = (sql: string) =>
+      prepareAll(opened, { sql }, "setReadBigInts").sql.all() as Record<string, string | bigint | null>[];
     let isReadable = true;
     // One table at a time: a long read keeps the write-ahead log from being reset.
     for (const { name } of all("SELECT name FROM sqlite_schema WHERE type = 'table'")) {

@@ -118,4 +118,14 @@ test("every account is listed once, in order, however many there are, and no mor
   expect(await list("shop-1099")).toEqual(ids.slice(100));
   for (const limit of [1, 100, 101, 229, 230, 500])
     expect(await list("", limit)).toEqual(ids.slice(0, limit));
+  // Other requests are served between two pages.
+  let turns = 0;
+  const countTurns = () => {
+    turns++;
+    next = setImmediate(countTurns);
+  };
+  let next = setImmediate(countTurns);
+  await list();
+  clearImmediate(next);
+  expect(turns).toBeGreaterThanOrEqual(2);
 });

@@ -23,14 +23,15 @@ export function hostLookup(
   { platformHosts = [], clock = systemClock }: { platformHosts?: readonly string[]; clock?: Clock } = {},
 ): HostLookup {
   const platform = new Set(platformHosts.map(bareHost));
-  /** By host: until when it counts as unknown. */
+  /** By host: since when it counts as unknown. */
   const unknown = new Map<string, number>();
   async function lookUp(host: string): Promise<FoundHost | undefined> {
-    if (host === "" || clock() < (unknown.get(host) ?? 0)) return undefined;
+    const age = clock() - (unknown.get(host) ?? -Infinity);
+    if (host === "" || (age >= 0 && age < UNKNOWN_TTL_MS)) return undefined;
     const found = await find(host);
     if (found !== undefined) return found;
     if (unknown.size >= MAX_UNKNOWN_HOSTS) unknown.clear();
-    unknown.set(host, clock() + UNKNOWN_TTL_MS);
+    unknown.set(host, clock());
     return undefined;
   }
   return {

@@ -56,6 +56,12 @@ describe("hosts of a database", () => {
     rows.set("shop.customer.com", "serve");
     wait(10_000);
     expect(await status("shop.customer.com")).toEqual([401, null]);
+    rows.delete("shop.customer.com");
+    expect(await status("shop.customer.com")).toEqual([421, null]);
+    rows.set("shop.customer.com", "serve");
+    // The clock was wrong, and is corrected.
+    wait(-5_000);
+    expect(await status("shop.customer.com")).toEqual([401, null]);
     expect(await lookup.isCustomHost("localhost")).toBe(false);
   });
 

@@ -80,7 +80,9 @@ function usageMessage({ code, message }: CommanderError): string {
 
 /** Formats a report for people, with one line per issue if there are several, or as one line of JSON. */
 export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
-  if (json) return JSON.stringify({ code, message: withoutPasswords(message), issues });
+  const redact = (_key: string, value: unknown) =>
+    typeof value === "string" ? withoutPasswords(value) : value;
+  if (json) return JSON.stringify({ code, message, issues }, redact);
   if (issues === undefined || issues.length <= 1) return toPrinted(`error: ${message}`);
   const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
   return toPrinted(`error: The input has ${lines.length} errors:${lines.join("")}`);

@@ -41,6 +41,10 @@ test("with --json an error is one line of JSON with its code, message and issues
   expect(json(foreignError("store_unavailable"))).toEqual({ code: "store_unavailable", message });
   expect(json(foreignError("newer_schema"))).toEqual({ code: "newer_schema", message });
   expect(json(foreignError("EPIPE"))).toEqual({ code: "internal_error", message });
+  const path = "postgres://user:s3cret@localhost/db";
+  expect(
+    formatErrorReport(toErrorReport(foreignError("invalid_input", { issues: [{ path, message }] })), true),
+  ).not.toContain("s3cret");
   const cause = new Error("First line.\nSecond line.");
   const line = formatErrorReport(toErrorReport(new Error("Outer.", { cause })), true);
   expect(line).not.toContain("\n");

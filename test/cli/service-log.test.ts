@@ -46,9 +46,11 @@ test("a terminal gets a readable line, in which a path cannot control the termin
   const { lines, onRequest, write } = createFixture("info", { isTerminal: true, logAddresses: true });
   onRequest?.({ ...FAILURE, path: "/\u001b[2J" }, { address: "192.0.2.1" });
   write("info", "Stopped.");
+  write("warn", "Order \u001b[2J");
   expect(lines).toEqual([
     "12:00:00 500 GET /\\u001b[2J 1.3 ms demo 192.0.2.1 internal_error (Error: no) f81d4fae",
     "Stopped.",
+    "Order \\u001b[2J",
   ]);
 
   const withJson = createFixture("info", { isTerminal: true, json: true });

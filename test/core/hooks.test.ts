@@ -17,7 +17,7 @@ async function unhandledOf(task: () => unknown): Promise<readonly unknown[]> {
 }
 
 const fail = () => {
-  throw new Error("hook");
+  throw new Error("hook\u001b[2J\nline");
 };
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
     await callHook("onTransition", fail, report);
   });
   expect(unhandled).toEqual([]);
-  const failed = (hook: string) => [`store-orders: ${hook} failed: hook`];
+  const failed = (hook: string) => [`store-orders: ${hook} failed: hook\\u001b[2J\\nline`];
   expect(log.mock.calls.toSorted()).toEqual([
     failed("onRequest"),
     failed("onRequest"),

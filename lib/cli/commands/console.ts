@@ -47,8 +47,9 @@ export function defineConsole(command: Command, context: CommandContext): void {
       const domains = readConsoleDomains(domainsFlags, env);
       await withStore(context, async ({ store, name: storeName, isMetered = false, explain }) => {
         const stop = context.waitForStop();
+        const log = (line: string) => terminal.log(toPrinted(line));
         const settings = {
-          ...{ port, environment, plans, clock, log: terminal.log, ...(domains && { domains }) },
+          ...{ port, environment, plans, clock, log, ...(domains && { domains }) },
           ...{ store, storeName, isMetered, explain: (error: unknown) => explain?.(error) ?? error },
         };
         // No link is printed for a console that can show nothing. On a full disk it still shows everything.

@@ -56,16 +56,20 @@ interface Job<Queries> {
  * valid database at the path. A missing database is not created then.
  */
 export function openDatabase<Queries>(
-  path: string,
+  name: string,
   prepare: (db: DatabaseSync) => Queries,
   { existing, readOnly = false }: { readonly existing: boolean; readonly readOnly?: boolean },
 ): SqliteDatabase<Queries> {
+  // The program may change its working directory later.
+  const path = toFileName(name);
   let connection = connect(path, prepare, { existing, readOnly, timeoutMs: CALL_TIMEOUT_MS });
   let mustReopen = false;
+  let isClosed = false;
   let queue: Job<Queries>[] = [];
   let draining: Promise<void> | undefined;
 
   function healthyConnection(): Connection<Queries> {
+    if (isClosed) throw new StoreUnavailableError("The store was closed.");
     if (!mustReopen && connection.isCurrent()) return connection;
     const { db, file } = connection;
     file.assertReopenable();
@@ -165,7 +169,7 @@ export function openDatabase<Queries>(
 
     async close() {
       await draining;
-      mustReopen = false;
+      isClosed = true;
       if (connection.db.isOpen) connection.db.close();
     },
   };
@@ -221,7 +225,7 @@ function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): Return
       createFolder(dirname(path));
       closeSync(openSync(path, "a", 0o600));
     }
-    return { db: new DatabaseSync(toFileName(path), { timeout: timeoutMs }), isCurrent: () => true };
+    return { db: new DatabaseSync(path, { timeout: timeoutMs }), isCurrent: () => true };
   } catch (cause) {
     throw new StoreUnavailableError(`The database ${path} cannot be opened.`, { cause });
   }

@@ -15,7 +15,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import { assertOptions } from "../../core/errors.ts";
+import { assertOptions, invalidInput } from "../../core/errors.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { accountStatements, createAccountStore } from "./accounts.ts";
 import { admissionStatements } from "./admission.ts";
@@ -55,6 +55,8 @@ export interface SqliteStoreOptions {
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   assertOptions(options, ["path", "existing", "readOnly"]);
   const { path, existing = false, readOnly = false } = options;
+  if (typeof path !== "string" || path === "")
+    throw invalidInput("path", "Give the path of a file, or :memory:.");
   const prepare = (db: DatabaseSync) => ({
     orders: orderQueries(db),
     outbox: outboxStatements(db),

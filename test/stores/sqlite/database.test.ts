@@ -1,4 +1,5 @@
 import { renameSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
@@ -88,8 +89,10 @@ test("a store that is closed commits what was called before, and opens its file 
   renameSync(`${path}.moved`, path);
   await expect(moved.orders.find(1n)).rejects.toMatchObject({
     code: "store_unavailable",
-    message: "The database cannot be used.",
+    message: "The store was closed.",
   });
+  for (let attempt = 0; attempt < 2; attempt++)
+    await expect(store.orders.apply(1n, "cancel", AT)).rejects.toThrow("The store was closed.");
 });
 
 test("a read is repeated while the database is locked, until its time is over", async () => {
@@ -195,4 +198,21 @@ test("an account is changed completely or not at all, also if a value cannot be 
   expect(await store.accounts.find(ACCOUNT.id)).toMatchObject({ plan: ACCOUNT.plan, keys: ACCOUNT.keys });
   expect(await store.accounts.find("other")).toBeUndefined();
   expect(await store.orders.find(1n)).toBeDefined();
+});
+
+test("a program can change its working directory", async () => {
+  const path = newPath();
+  const before = process.cwd();
+  // A worker thread has no directory of its own.
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(dirname(path));
+  const store = createSqliteStore({ path: basename(path) });
+  cwd.mockReturnValue(before);
+  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
+  expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
+  cwd.mockRestore();
+  await store.close();
+});
+
+test.each([undefined, "", 5])("the path %j is an error that says so", (path) => {
+  expect(() => createSqliteStore({ path: path as string })).toThrow("path: Give the path of a file");
 });

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTurns, settleWithin } from "../../core/concurrency.ts";
-import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
+import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
 import type { Rows, Statement } from "./database.ts";
 import {
   DatabaseError,
@@ -31,6 +31,8 @@ export interface PostgresPool {
 export interface PostgresConnection {
   /** True if several queries can be sent at once. Otherwise each is sent when the one before has ended. */
   readonly pipeline?: boolean;
+  /** True if values arrive in a binary form, which the store does not read. */
+  readonly binary?: boolean;
   /** Sends a query. */
   query(
     query: PostgresQuery,
@@ -140,6 +142,7 @@ export async function sendQueries(
   connection: PostgresConnection,
   queries: readonly PostgresQuery[],
 ): Promise<readonly Rows[]> {
+  if (connection.binary) throw invalidInput("pool", "Create it without binary: true.");
   const rows: Rows[] = [];
   const isAtOnce = connection.pipeline === true;
   // Also if one of them throws at once: nobody would handle the rejection of those before it.

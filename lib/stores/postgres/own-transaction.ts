@@ -68,12 +68,14 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
         const lock = { text: `LOCK TABLE ${schema}.settings IN ACCESS SHARE MODE` };
         const columns = [areRowsHidden(schema)];
         const [, rows] = await send(lock, withState(schema, statement, columns));
+        if (rows === undefined) throw invalidInput("client", NO_CLIENT);
         return visible(rows, columns);
       }),
     change: ({ first: [first, ...others], decide }) =>
       call(async (send, deadline) => {
         const start = { text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}` };
         const [[[transaction, seconds] = []] = []] = await send(start);
+        if (transaction === undefined) throw invalidInput("client", NO_CLIENT);
         const last = Number(seconds) + serverTimeoutMs(deadline) / 1_000;
         // Without a transaction, each statement is one of its own. And one that has waited for too long could be committed
         // after its call has rejected. Then this fails, and with it its statement.

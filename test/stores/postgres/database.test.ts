@@ -482,3 +482,12 @@ test("closing waits for the calls that were made before", async () => {
   await store.close();
   expect(settled).toBe(2);
 });
+
+test("a pool that receives binary values is an error that says so, and nothing is written", async () => {
+  const pool: PostgresPool = {
+    connect: async () => ({ ...(await server.pool.connect()), binary: true }),
+  };
+  const store = createPostgresStore({ pool, schema: "binary" });
+  await expect(store.orders.place([ORDER])).rejects.toThrow("pool: Create it without binary: true.");
+  await expect(store.check()).rejects.toThrow("pool: Create it without binary: true.");
+});

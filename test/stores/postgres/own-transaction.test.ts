@@ -111,6 +111,13 @@ test.each([
   );
 });
 
+test("an object with another query() than that of pg is an error that says so", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "builder" });
+  const orders = store.orders.using({ query: async () => [] } as never);
+  for (const call of [orders.find(1n), orders.apply(1n, "cancel", AT)])
+    await expect(call).rejects.toThrow(/^client: Give the client of pg/);
+});
+
 test("nothing of the caller's session is set, and no statement is prepared in it", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "unset" });
   await store.check();

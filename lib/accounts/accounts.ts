@@ -1,5 +1,5 @@
 import { assertOptions, invalidInput } from "../core/errors.ts";
-import { type Clock, type Instant, isInstant, systemClock, wholeClock } from "../core/time.ts";
+import { assertInstant, type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
 import {
   type PLAN_LIMITS,
   type Plan,
@@ -206,7 +206,7 @@ function keySettings(given: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
   assertOptions(given, ["name", "expiresAt"]);
   const { name, expiresAt } = given;
   if (name !== undefined && !isKeyName(name)) throw invalidInput("name", NAME_RULE);
-  if (expiresAt !== undefined && !(isInstant(expiresAt) && expiresAt > at))
+  if (expiresAt !== undefined && assertInstant(expiresAt, "expiresAt") <= at)
     throw invalidInput("expiresAt", "Give a time in the future.");
   return { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
 }

@@ -149,14 +149,17 @@ export function assertOptions(options: unknown, names: readonly string[], within
   const issues = Object.entries(Object(options)).flatMap(([name, value]): Issue[] => {
     const path = within + name;
     if (!names.includes(name)) return [{ path, message: explainUnknownOption(name, names) }];
-    const isWrong = FUNCTIONS.test(name) && value !== undefined && typeof value !== "function";
-    return isWrong ? [{ path, message: "Pass a function, or leave it out." }] : [];
+    if (FUNCTIONS.test(name) && value !== undefined && typeof value !== "function")
+      return [{ path, message: "Pass a function, or leave it out." }];
+    const isWrong = ARRAYS.test(name) && value !== undefined && !Array.isArray(value);
+    return isWrong ? [{ path, message: "Pass an array, or leave it out." }] : [];
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-/** The names of options that are functions wherever they occur. */
+/** The names of options that are functions, or arrays, wherever they occur. */
 const FUNCTIONS = /^(?:clock|fetch|wait|hosts|pets|documents|accountOf|on[A-Z].*)$/;
+const ARRAYS = /^(?:operations|servers|corsOrigins)$/;
 
 function explainUnknownOption(name: string, known: readonly string[]): string {
   const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));

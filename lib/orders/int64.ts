@@ -115,11 +115,12 @@ function endOfString(text: string, start: number): number {
 
 const UNESCAPED_QUOTE = /(?<!\\)(?:\\\\)*"/g;
 
-/** `JSON.stringify` that writes a `bigint` as a JSON number with all its digits. */
+/** `JSON.stringify` that writes a `bigint` as a JSON number with all its digits, also if programs give it a `toJSON`. */
 export function toInt64Json(value: object): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === "bigint" ? rawJson(`${part}`) : part,
-  );
+  return JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
+    const number = typeof this[key] === "bigint" ? this[key] : part;
+    return typeof number === "bigint" ? rawJson(`${number}`) : part;
+  });
 }
 
 // ES2026, in Node 24, not in the type library yet.

@@ -81,7 +81,8 @@ function validateShipDate(value: unknown): string | undefined {
         "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.";
 }
 
-const INT64 = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
+const INT64 =
+  "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits without quotes.";
 
 function validateInt64(value: unknown): string | undefined {
   if (typeof value === "bigint") return isInt64(value) ? undefined : `The number is too large. ${INT64}`;
@@ -92,7 +93,7 @@ function validateInt64(value: unknown): string | undefined {
 }
 
 function validateQuantity(value: unknown): string | undefined {
-  const range = `Write a whole number from 0 to ${MAX_QUANTITY}, in plain digits.`;
+  const range = `Write a whole number from 0 to ${MAX_QUANTITY}, in plain digits without quotes.`;
   if (typeof value === "bigint" || (Number.isInteger(value) && Number(value) > MAX_QUANTITY)) {
     return `The number is too large. ${range}`;
   }

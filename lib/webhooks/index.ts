@@ -59,7 +59,8 @@ export function webhook(
   options: WebhookOptions,
 ): (change: DeliveredChange, signal?: AbortSignal) => Promise<void> {
   assertOptions(options, ["url", "secret", "timeoutMs", "fetch", "clock"]);
-  const { url, secret, timeoutMs = 15_000, fetch = globalThis.fetch, clock = systemClock } = options;
+  const { url, secret, timeoutMs = 15_000, clock = systemClock } = options;
+  const { fetch = (input, init) => globalThis.fetch(input, init) } = options;
   assertLimits({ timeoutMs });
   const secrets = [secret].flat();
   const issues = [...findUrlIssues(url), ...findSecretIssues(secrets)];

@@ -188,7 +188,7 @@ test("an account has at most 20 active keys, and the oldest inactive keys are de
 
 test.each([
   [START, "Give a time in the future."],
-  [Number.NaN, "Give a time in the future."],
+  [Number.NaN, "It is NaN. Use whole milliseconds since 1970"],
   [8.64e15 + 1, ""],
   [Infinity, ""],
   [START + 0.5, ""],

@@ -55,6 +55,11 @@ test.each<[string, () => unknown, string]>([
     () => webhook({ url: "https://shop.example.com", secret: "", ...{ timeout: 1_000 } }),
     "timeout: .*'timeoutMs'",
   ],
+  [
+    "createHandler",
+    () => createHandler({ store, corsOrigins: "https://example.com" as never }),
+    "corsOrigins: Pass an array, or leave it out",
+  ],
   ["createMetrics", () => createMetrics({ regstry: {} } as object), "regstry: There is no .* registry"],
   [
     "migratePostgres",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test, vi } from "vitest";
-import { parseInt64, parseInt64Json, parseJsonNumbers } from "../../lib/orders/int64.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { parseInt64, parseInt64Json, parseJsonNumbers, toInt64Json } from "../../lib/orders/int64.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
@@ -124,4 +124,18 @@ test("JSON can be nested 2,000 levels deep", () => {
   expect(read(nested(2_000))).toBe(nested(2_000).replace(/\d+/, "7"));
   expect(() => read(nested(2_001))).toThrow(SyntaxError);
   expect(read(`[${"[],".repeat(5_000)}"${"[".repeat(5_000)}"]`)).toHaveLength(20_004);
+});
+
+test("an int64 is written as a number, also in a program that gives bigint a toJSON", () => {
+  Object.defineProperty(BigInt.prototype, "toJSON", {
+    configurable: true,
+    value: function (this: bigint) {
+      return `${this}`;
+    },
+  });
+  onTestFinished(() => void Reflect.deleteProperty(BigInt.prototype, "toJSON"));
+  const at = new Date(0);
+  expect(toInt64Json({ id: 2n ** 63n - 1n, at, all: [1n, { toJSON: () => 2n }] })).toBe(
+    '{"id":9223372036854775807,"at":"1970-01-01T00:00:00.000Z","all":[1,2]}',
+  );
 });

@@ -113,8 +113,9 @@ test("a line without a status is a pending order", () => {
   expect(parseLine('{"id":1}')).toEqual({ ok: true, order });
 });
 
-const int64Fix = "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits.";
-const quantityFix = "Write a whole number from 0 to 2147483647, in plain digits.";
+const int64Fix =
+  "Write a whole number from -9223372036854775808 to 9223372036854775807, in plain digits without quotes.";
+const quantityFix = "Write a whole number from 0 to 2147483647, in plain digits without quotes.";
 const shipDateFix =
   "Write an RFC 3339 date-time with an offset and at most nine fractional digits, in the years 0001 to 9999, " +
   "with a second up to 59 and an upper-case T and Z, such as 2026-11-20T09:30:00Z.";

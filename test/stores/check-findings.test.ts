@@ -172,7 +172,7 @@ test("an order has the findings of its status and of its record", async () => {
     `order 1: The status 'lost' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails. Correct the status in the database.`,
     `order 2: The record is that of order 3. ${replace}`,
     `order 4: The record is not in the form in which it is sent. ${replace}`,
-    `order 5: The record cannot be read: quantity: Write a whole number from 0 to 2147483647, in plain digits. ${replace}`,
+    `order 5: The record cannot be read: quantity: Write a whole number from 0 to 2147483647, in plain digits without quotes. ${replace}`,
     expect.stringMatching(
       /^order 6: The order is complete and cancelled, which cannot be: only shipped .*orders can be complete\. Correct the status in the database, or remove 'complete' from the record\.$/,
     ),

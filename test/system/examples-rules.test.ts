@@ -56,7 +56,7 @@ test("an operation of your own places orders, and can be repeated", async () => 
     `201 orders/9223372036854775807 ${order}`,
     `201 orders/9223372036854775807 ${order}`,
     `200 - ${order}`,
-    '409 - {"code":"order_conflict","message":"Another order has this identifier.","status":409}',
+    '409 - {"code":"order_conflict","message":"The identifier is that of another or a changed order.","status":409}',
     expect.stringMatching(/^400 - \{"code":"invalid_input",.*"issues":\[\{"path":"body\.quantity"/),
     expect.stringMatching(/^400 - \{"code":"invalid_input",.*"issues":\[\{"path":"body\.complete"/),
     expect.stringMatching(/^401 - \{"code":"missing_api_key"/),

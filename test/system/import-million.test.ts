@@ -104,7 +104,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
         counts: { placed: MILLION, unchanged: 0, rejected: 1_000 },
       });
       const numbers = Array.from({ length: 1_000 }, (_, index) => (index + 1) * 1_001);
-      const message = "quantity: Write a whole number from 0 to 2147483647, in plain digits.";
+      const message = "quantity: Write a whole number from 0 to 2147483647, in plain digits without quotes.";
       const reports = numbers.map((line) => `${JSON.stringify({ code: "rejected", line, message })}\n`);
       expect(stderr).toBe(reports.join(""));
       const rejects = readFileSync(join(cli.directory, "rejects.ndjson"), "utf8");

@@ -54,7 +54,7 @@ test("invalid lines are reported by number and written to --rejects, the others 
     "line 2: This is not valid JSON.",
     "line 4: Order 1 already exists with different content; it was not changed.",
     expect.stringMatching(
-      /^line 5: colour: Unknown field\..* quantity: Write a whole number from 0 to 2147483647, in plain digits\.$/,
+      /^line 5: colour: Unknown field\..* quantity: Write a whole number from 0 to 2147483647, in plain digits without quotes\.$/,
     ),
     "line 7: id: The identifier is missing.",
     expect.stringMatching(/^line 8: id: The number is too large\. Write a whole number/),

@@ -15,13 +15,16 @@ export const placeOrder = defineOperation({
   path: "/store/orders",
   tag: "orders",
   summary: "Place an order",
-  description: "The order is pending. To repeat the request is safe: its `id` identifies it.",
+  description:
+    "The order is pending. To repeat the request is safe until it changes: its `id` identifies it.",
   body: newOrderSchema,
   jsonSchemas: { body: orderJsonSchema },
   maxBodyBytes: 4096,
   success: { status: 201, description: "Order placed.", schema: orderJsonSchema },
   errors: [],
-  ownErrors: { order_conflict: { status: 409, message: "Another order has this identifier." } },
+  ownErrors: {
+    order_conflict: { status: 409, message: "The identifier is that of another or a changed order." },
+  },
   async handle({ body, caller, orders }) {
     const placed = await createOrders({ store: orders, by: caller.keyId }).place(body);
     if (!placed.ok) return { error: placed.code };

@@ -27,11 +27,9 @@ export function explainExisting(
   { subject, advice }: { readonly subject: string; readonly advice: string },
   resource: pulumi.Resource,
 ): pulumi.ErrorHook[] {
-  return explainOnError(`${name}-exists`, resource, (errors) =>
-    errors.some((error) => /already exists/i.test(error))
-      ? `${subject} exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. ${advice} See infra/recovery.md#an-interrupted-run.`
-      : undefined,
-  );
+  const message = `${subject} exists, but not in the state of this stack: it belongs to something else, or an interrupted update or a lost state has left it behind. ${advice} See infra/recovery.md#an-interrupted-run.`;
+  const isTaken = (errors: readonly string[]) => errors.some((error) => /already exists/i.test(error));
+  return explainOnError(`${name}-exists`, resource, (errors) => (isTaken(errors) ? message : undefined));
 }
 
 /**

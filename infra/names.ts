@@ -44,16 +44,12 @@ export function nameInAccount(name: string, { project, stack }: Owner = ownerOf(
  * @throws {pulumi.RunError} if it is too long, or has a character that a name of a resource must not have
  */
 export function checkName(name: string, settings: { readonly events?: unknown }): void {
-  if (!/^[\w-]+$/.test(name))
-    throw new pulumi.RunError(
-      `The name '${name}' has a character that the name of a Lambda function must not have. Use letters, digits, '_' and '-' for the stack, the project and the component.`,
-    );
+  const invalid = `The name '${name}' has a character that the name of a Lambda function must not have. Use letters, digits, '_' and '-' for the stack, the project and the component.`;
+  if (!/^[\w-]+$/.test(name)) throw new pulumi.RunError(invalid);
   // A function has at most 64 characters: its suffix is `-list-function` or `-events-function`, and Pulumi adds 8 characters.
   const most = settings.events === undefined ? 42 : 40;
-  if (name.length > most)
-    throw new pulumi.RunError(
-      `The name '${name}' has ${name.length} characters, but at most ${most} fit, because the names of the functions begin with it. Choose a shorter name for the stack, the project or the component.`,
-    );
+  const tooLong = `The name '${name}' has ${name.length} characters, but at most ${most} fit, because the names of the functions begin with it. Choose a shorter name for the stack, the project or the component.`;
+  if (name.length > most) throw new pulumi.RunError(tooLong);
 }
 
 /** Cloudflare's limit, without a paid plan. */

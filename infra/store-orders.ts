@@ -77,22 +77,16 @@ export class StoreOrders extends pulumi.ComponentResource {
   readonly domainStatus: Readonly<Record<string, DomainOutput>>;
   readonly dashboardUrl: pulumi.Output<string>;
 
-  constructor(
-    name: string,
-    { settings, hosts = [], code }: StoreOrdersArgs,
-    options?: pulumi.ComponentResourceOptions,
-  ) {
-    super(typeToken("StoreOrders"), name, {}, withTags(settings.tags, options));
+  constructor(name: string, args: StoreOrdersArgs, options?: pulumi.ComponentResourceOptions) {
+    super(typeToken("StoreOrders"), name, {}, withTags(args.settings.tags, options));
+    const { settings, hosts = [], code } = args;
     const { accessLogs, alarmEmail, events, logRetentionDays, permissionsBoundary, waf } = settings;
     const parent = { parent: this };
     checkName(name, settings);
     const namespace = nameInAccount(name, ownerOf(settings));
     const provider = providerOf(this);
-    const metrics = {
-      subject: `The name '${namespace}' of alarms, dashboard and metrics`,
-      scope: provider,
-      fix: RENAME,
-    };
+    const subject = `The name '${namespace}' of alarms, dashboard and metrics`;
+    const metrics = { subject, scope: provider, fix: RENAME };
     const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, provider));
     claim(this, name, [metrics, ...ofHosts]);
     const environment = storeEnvironment(settings, name, namespace);
@@ -115,14 +109,11 @@ export class StoreOrders extends pulumi.ComponentResource {
     const eventsArgs = { code, environment, tables: this.tables, logRetentionDays, permissionsBoundary };
     const changeEvents = events && new ChangeEvents(`${name}-events`, { ...events, ...eventsArgs }, parent);
     const created = createHosts(name, hosts, this.api, this);
+    const ofEvents = changeEvents && { events: changeEvents.handler.function.name };
     const monitored = {
       apiName: restApi.name,
       stageName: stage.stageName,
-      functions: {
-        list: functions.list.function.name,
-        api: functions.api.function.name,
-        ...(changeEvents && { events: changeEvents.handler.function.name }),
-      },
+      functions: { list: functions.list.function.name, api: functions.api.function.name, ...ofEvents },
       tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
       certificates: created.map(({ plan, domain }) => ({ ...plan, arn: domain.certificateArn })),
       namespace,

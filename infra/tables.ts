@@ -21,14 +21,11 @@ export class Tables extends pulumi.ComponentResource {
   readonly orders: aws.dynamodb.Table;
   readonly accounts: aws.dynamodb.Table;
 
-  constructor(
-    name: string,
-    { prefix, tables, protect = true, stream = false }: TablesArgs,
-    options?: pulumi.ComponentResourceOptions,
-  ) {
+  constructor(name: string, args: TablesArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("Tables"), name, {}, options);
+    const { prefix, tables, protect = true, stream = false } = args;
     const definitions = tableDefinitions({ prefix, tables });
-    const table = (suffix: keyof typeof definitions, args: Partial<aws.dynamodb.TableArgs> = {}) => {
+    const table = (suffix: keyof typeof definitions, more: Partial<aws.dynamodb.TableArgs> = {}) => {
       const definition = definitions[suffix];
       const subject = `The table ${definition.name}`;
       const onError = explainExisting(`${name}-${suffix}`, { subject, advice: TAKEN_TABLE }, this);
@@ -36,7 +33,7 @@ export class Tables extends pulumi.ComponentResource {
       const protection = protect
         ? { protect, hooks: { onError, beforeDelete: keepTables() } }
         : { hooks: { onError } };
-      const all = { ...tableArgs(definition, protect), ...args };
+      const all = { ...tableArgs(definition, protect), ...more };
       return new aws.dynamodb.Table(`${name}-${suffix}`, all, { parent: this, ...protection });
     };
 

@@ -77,11 +77,9 @@ export class Api extends pulumi.ComponentResource {
         const method = new aws.apigateway.Method(`${methodName}-method`, methodArgs, below);
         const { uri, mode: responseTransferMode, timeoutMs: timeoutMilliseconds } = targets[target];
         const invocation = { type: "AWS_PROXY", integrationHttpMethod: "POST", uri };
-        return new aws.apigateway.Integration(
-          `${methodName}-integration`,
-          { ...address, ...invocation, responseTransferMode, timeoutMilliseconds },
-          { ...below, dependsOn: method },
-        );
+        const integration = { ...address, ...invocation, responseTransferMode, timeoutMilliseconds };
+        const afterMethod = { ...below, dependsOn: method };
+        return new aws.apigateway.Integration(`${methodName}-integration`, integration, afterMethod);
       });
     });
     const ownResponses = responses.map((response) => {
@@ -93,15 +91,10 @@ export class Api extends pulumi.ComponentResource {
     // A stage serves a snapshot of the API, so every change of its shape has to trigger a new deployment.
     const hash = createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
     const triggers = { shape: hash, list: functions.list.streamUri, api: functions.api.invokeUri };
-    const deployment = new aws.apigateway.Deployment(
-      `${name}-deployment`,
-      { restApi, triggers },
-      { ...own, dependsOn: [...integrations, ...ownResponses] },
-    );
-    const logs = accessLog && {
-      accessLogSettings: { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT },
-    };
-    const stageArgs = { restApi, deployment: deployment.id, stageName: STAGE, ...logs };
+    const afterAll = { ...own, dependsOn: [...integrations, ...ownResponses] };
+    const deployment = new aws.apigateway.Deployment(`${name}-deployment`, { restApi, triggers }, afterAll);
+    const accessLogSettings = accessLog && { destinationArn: accessLog.group.arn, format: ACCESS_LOG_FORMAT };
+    const stageArgs = { restApi, deployment: deployment.id, stageName: STAGE, accessLogSettings };
     this.stage = new aws.apigateway.Stage(`${name}-stage`, stageArgs, own);
     const settings = { throttlingRateLimit: throttle.perSecond, throttlingBurstLimit: throttle.burst };
     const throttleArgs = { restApi, stageName: this.stage.stageName, methodPath: "*/*", settings };

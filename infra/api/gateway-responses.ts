@@ -23,11 +23,8 @@ const ERROR_BY_TYPE = {
  * ACL of this stack, whose only rule is a rate limit, a blocked request gets the status of a rate limit instead of 403.
  */
 export function gatewayResponses({ hasRateLimit = false } = {}) {
-  const byType = {
-    ...ERROR_BY_TYPE,
-    ...(hasRateLimit && ({ WAF_FILTERED: "rate_limit_exceeded" } as const)),
-  };
-  return Object.entries(byType).map(([responseType, code]) => {
+  const limited = hasRateLimit && ({ WAF_FILTERED: "rate_limit_exceeded" } as const);
+  return Object.entries({ ...ERROR_BY_TYPE, ...limited }).map(([responseType, code]) => {
     const { status, message } = ERRORS[code];
     const isWorthRetrying = status === 429 || status >= 500;
     // WAF evaluates its rate limit over minutes. The throttle refills every second, and an invocation can succeed at once.

@@ -19,12 +19,9 @@ export interface WebAclArgs {
 export class WebAcl extends pulumi.ComponentResource {
   readonly acl: aws.wafv2.WebAcl;
 
-  constructor(
-    name: string,
-    { stage, requestsPerFiveMinutes, metricName = nameInAccount(name) }: WebAclArgs,
-    options?: pulumi.ComponentResourceOptions,
-  ) {
+  constructor(name: string, args: WebAclArgs, options?: pulumi.ComponentResourceOptions) {
     super(typeToken("WebAcl"), name, {}, options);
+    const { stage, requestsPerFiveMinutes, metricName = nameInAccount(name) } = args;
     const visibility = { cloudwatchMetricsEnabled: true, sampledRequestsEnabled: false };
     const limit = { limit: requestsPerFiveMinutes, aggregateKeyType: "IP", evaluationWindowSec: 300 };
     const rateLimit: aws.types.input.wafv2.WebAclRule = {

@@ -47,6 +47,7 @@ const byHost = <T extends z.ZodType>(value: T, example: string) =>
 
 const RECORD_ID =
   "Write the record's identifier in quotes: 32 hexadecimal digits, or at Route 53 <zone>_<host>_<type>.";
+const recordId = matching(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, RECORD_ID);
 
 const banPolicy = mapping({
   maxRejections: wholeNumber(1, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
@@ -58,15 +59,11 @@ const url = z
   .transform((address) => new URL(address).href);
 
 const SERVER_URL = `Write a base URL that ends with ${API_VERSION_PATH}, such as https://orders.example.com${API_VERSION_PATH}.`;
+const SERVERS = `Write a mapping of names to base URLs, such as { production: https://orders.example.com${API_VERSION_PATH} }.`;
+const serverUrl = url.refine((address) => address.endsWith(API_VERSION_PATH), { error: SERVER_URL });
 
 const servers = z
-  .record(
-    z.string(),
-    url.refine((address) => address.endsWith(API_VERSION_PATH), { error: SERVER_URL }),
-    {
-      error: `Write a mapping of names to base URLs, such as { production: https://orders.example.com${API_VERSION_PATH} }.`,
-    },
-  )
+  .record(z.string(), serverUrl, { error: SERVERS })
   .transform((byName) => Object.entries(byName).map(([description, url]) => ({ url, description })));
 
 const RESOLVER = "Write the IP address of a DNS server, optionally with a port, such as 1.1.1.1.";
@@ -90,12 +87,11 @@ const checked = (error: string, findProblem: (text: string) => string | undefine
   });
 
 const origin = checked("Write an origin, such as https://shop.example.com.", findOriginProblem);
+const header = checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem);
 
 /** Where callers send the keys of another system. */
 const keys = mapping({
-  headers: z.array(checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem), {
-    error: "Write a list of headers, such as [x-api-key].",
-  }),
+  headers: z.array(header, { error: "Write a list of headers, such as [x-api-key]." }),
 });
 
 const ENTRY = "Write the path of a module, relative to Pulumi.yaml, such as ./functions.ts.";
@@ -118,18 +114,17 @@ const events = mapping({
 
 const CERTIFICATE =
   "Write the ARN of a certificate, such as arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef.";
+const certificate = matching(/^arn:aws[\w-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/, CERTIFICATE);
 
 const TAG =
   "Write a mapping of tags, such as { team: shop }: letters, digits, spaces and _.:/=+-@, at most 128 in a key and 256 in a value. A key does not begin with 'aws:' or 'store-orders:'. Write a number in quotes.";
 const tagText = String.raw`[\p{L}\p{N} _.:/=+@-]`;
+const tagKey = matching(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), TAG);
+const tagValue = matching(new RegExp(`^${tagText}{0,256}$`, "u"), TAG);
 
 /** The tags of every resource. AWS allows 50; certificates and domain names have two of the stack. */
 const tags = z
-  .record(
-    matching(new RegExp(`^(?!aws:|store-orders:)${tagText}{1,128}$`, "u"), TAG),
-    matching(new RegExp(`^${tagText}{0,256}$`, "u"), TAG),
-    { error: TAG },
-  )
+  .record(tagKey, tagValue, { error: TAG })
   .refine((all) => Object.keys(all).length <= 48, { error: "Write at most 48 tags." });
 
 const BOUNDARY =
@@ -160,14 +155,8 @@ export const settingsSchema = z.strictObject({
   resolver: z.string({ error: RESOLVER }).refine(isServerAddress, { error: RESOLVER }).optional(),
   reverify: byHost(wholeNumber(1, 1_000_000), "1").prefault({}),
   hold: z.array(host, { error: "Write a list of hosts." }).prefault([]),
-  adopt: byHost(
-    matching(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, RECORD_ID),
-    "0123456789abcdef0123456789abcdef",
-  ).prefault({}),
-  certificates: byHost(
-    matching(/^arn:aws[\w-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/, CERTIFICATE),
-    "arn:aws:acm:…",
-  ).prefault({}),
+  adopt: byHost(recordId, "0123456789abcdef0123456789abcdef").prefault({}),
+  certificates: byHost(certificate, "arn:aws:acm:…").prefault({}),
   servers: servers.optional(),
   docsUrl: url.optional(),
   corsOrigins: z.array(origin, { error: "Write a list of origins." }).optional(),

@@ -93,6 +93,9 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
   const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
   const within = (service: string) => `${arnPrefix(target)}${service}:${target.region}:${target.account}:`;
   const eventsFunction = `${within("lambda")}function:${target.prefix}-events-function-*`;
+  const ofEvents = { ArnLike: { "lambda:FunctionArn": eventsFunction } };
+  const schedule = settings.events === undefined ? [] : ["events.amazonaws.com"];
+  const callers = ["apigateway.amazonaws.com", ...schedule];
   return {
     "iam:CreateRole": { StringEquals: inside },
     "iam:PutRolePermissionsBoundary": { StringEquals: inside },
@@ -104,21 +107,11 @@ function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record
       "ForAllValues:StringLike": { "cloudwatch:AlarmActions": `${within("sns")}${target.prefix}-alarms-*` },
     },
     // Without it, everyone could be allowed to invoke a function.
-    "lambda:AddPermission": {
-      StringEquals: {
-        "lambda:Principal": [
-          "apigateway.amazonaws.com",
-          ...(settings.events === undefined ? [] : ["events.amazonaws.com"]),
-        ],
-      },
-    },
+    "lambda:AddPermission": { StringEquals: { "lambda:Principal": callers } },
     // Without these, functions of others could be invoked.
-    ...Object.fromEntries(
-      ["Create", "Delete", "Update"].map((verb) => [
-        `lambda:${verb}EventSourceMapping`,
-        { ArnLike: { "lambda:FunctionArn": eventsFunction } },
-      ]),
-    ),
+    "lambda:CreateEventSourceMapping": ofEvents,
+    "lambda:DeleteEventSourceMapping": ofEvents,
+    "lambda:UpdateEventSourceMapping": ofEvents,
     // Without it, every record of every domain of the account could be changed.
     "route53:ChangeResourceRecordSets": {
       "ForAllValues:StringEquals": { "route53:ChangeResourceRecordSetsRecordTypes": ["A", "CNAME"] },
@@ -139,34 +132,27 @@ function namesBelow({ domains }: Settings): readonly string[] {
 
 /** The permissions of the functions. */
 function boundaryOf({ events }: Settings): readonly Grant[] {
-  const functions = Object.values(
-    events === undefined ? PERMISSIONS : { ...PERMISSIONS, EVENTS_PERMISSIONS },
-  );
+  const functions = [...Object.values(PERMISSIONS), ...(events === undefined ? [] : [EVENTS_PERMISSIONS])];
   const tables = (["orders", "accounts"] as const).map((table) => ({
     actions: functions.flatMap((calls) => [...calls[table]]),
     resources: [TABLES[table]],
   }));
-  const ownLogs = {
-    actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
-    resources: ["list", "api", ...(events === undefined ? [] : ["events"])].map(
-      (role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`,
-    ),
-  };
-  const changes = events && [
+  const roles = ["list", "api", ...(events === undefined ? [] : ["events"])];
+  const logs = roles.map((role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`);
+  const ownLogs = { actions: ["logs:CreateLogStream", "logs:PutLogEvents"], resources: logs };
+  if (events === undefined) return [...tables, ownLogs];
+  const { bus } = events;
+  const busArn =
+    bus === "default" ? "events:REGION:ACCOUNT:event-bus/default" : bus.replace(/^arn:[^:]+:/, "");
+  return [
+    ...tables,
+    ownLogs,
     { actions: EVENTS_PERMISSIONS.index, resources: [`${TABLES.orders}/index/${OUTBOX_INDEX}`] },
     { actions: STREAM_CALLS, resources: [`${TABLES.orders}/stream/*`] },
     { actions: ["dynamodb:ListStreams"], resources: [] },
-    {
-      actions: ["events:PutEvents"],
-      resources: [
-        events.bus === "default"
-          ? "events:REGION:ACCOUNT:event-bus/default"
-          : events.bus.replace(/^arn:[^:]+:/, ""),
-      ],
-    },
+    { actions: ["events:PutEvents"], resources: [busArn] },
     { actions: ["sqs:SendMessage"], resources: DEAD_LETTERS },
   ];
-  return [...tables, ownLogs, ...(changes ?? [])];
 }
 
 interface Grant {
@@ -189,12 +175,10 @@ function toDocument(
   const granted = grants.flatMap(({ actions, resources }) =>
     actions.map((action) => ({ action, resources })),
   );
-  const alike = Map.groupBy(granted, ({ action, resources }) =>
-    JSON.stringify({
-      Resource: UNLIMITED.has(action) ? "*" : resources.map(arn),
-      Condition: conditions[action],
-    }),
-  );
+  const alike = Map.groupBy(granted, ({ action, resources }) => {
+    const Resource = UNLIMITED.has(action) ? "*" : resources.map(arn);
+    return JSON.stringify({ Resource, Condition: conditions[action] });
+  });
   return {
     Version: "2012-10-17",
     Statement: [...alike].map(([limits, same]) => ({

@@ -25,21 +25,15 @@ const { settings } = parsed;
 const owner = ownerOf(settings, { project: name, stack });
 const target = { region, account, prefix: `${owner.project}-${owner.stack}` };
 const boundary = boundaryArn(settings, target);
-if (settings.permissionsBoundary === undefined)
-  process.stderr.write(
-    `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'functions' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`,
-  );
-else if (!boundary.includes(`:${account}:`))
-  stop(
-    `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.`,
-  );
+const missing = `Create the policy 'boundary' as ${boundary}, and add this line to ${file}. The policy 'functions' creates no role without it.\n  store-orders:permissionsBoundary: ${boundary}\n`;
+const foreign = `${file}  store-orders:permissionsBoundary: ${boundary} is not in the account ${account}. Use the ARN of the policy in that account.`;
+if (settings.permissionsBoundary === undefined) process.stderr.write(missing);
+else if (!boundary.includes(`:${account}:`)) stop(foreign);
 const policies = deployerPolicies(settings, target);
 for (const [policy, document] of Object.entries(policies)) {
   const { length } = JSON.stringify(document);
-  if (length > 6_144)
-    process.stderr.write(
-      `The policy '${policy}' has ${length} characters, and AWS accepts at most 6144. Move some of its statements into a further policy for the same role.\n`,
-    );
+  const tooLong = `The policy '${policy}' has ${length} characters, and AWS accepts at most 6144. Move some of its statements into a further policy for the same role.\n`;
+  if (length > 6_144) process.stderr.write(tooLong);
 }
 process.stdout.write(`${JSON.stringify(policies, null, 2)}\n`);
 

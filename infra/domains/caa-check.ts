@@ -29,12 +29,8 @@ export async function findCaaProblems(hosts: readonly HostWithCertificate[], res
   for (const { host, hasCertificate, reasons } of checked)
     for (const { code, found, fix } of reasons) {
       const reason = escapeControls(`${REASONS[code].title} Found: ${found}. ${fix}`);
-      if (code === "caa_unanswered")
-        warnings.push(
-          escapeControls(
-            `The CAA records of ${host} were not checked, because DNS did not answer (${found}). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.`,
-          ),
-        );
+      const unanswered = `The CAA records of ${host} were not checked, because DNS did not answer (${found}). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.`;
+      if (code === "caa_unanswered") warnings.push(escapeControls(unanswered));
       else if (hasCertificate) warnings.push(`${host}: The certificate cannot be renewed. ${reason}`);
       else problems.push(`${host}: ${reason}`);
     }

@@ -4,16 +4,9 @@ import { errorMessage } from "../../lib/core/errors.ts";
 import { isMocked } from "../mocks.ts";
 import { findDomainName } from "./domain-names.ts";
 
+const ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"] as const;
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
-const CERTIFICATE_STATUSES = [
-  "ISSUED",
-  "INACTIVE",
-  "EXPIRED",
-  "REVOKED",
-  "PENDING_VALIDATION",
-  "VALIDATION_TIMED_OUT",
-  "FAILED",
-] as const;
+const CERTIFICATE_STATUSES = [...ISSUED, "PENDING_VALIDATION", "VALIDATION_TIMED_OUT", "FAILED"] as const;
 
 /** The status of a certificate, as ACM names it. */
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];

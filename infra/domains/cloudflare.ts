@@ -38,12 +38,8 @@ export const cloudflare: DnsProvider = {
   },
   async zonesNamed(name, options) {
     const mocked = { id: name, name, status: "active", type: "full", paused: false, nameServers: [] };
-    const zones = await query<readonly CloudflareZone[]>(
-      ACCESS,
-      `the zone ${name}`,
-      async () => (await getZones({ name: domainToUnicode(name) }, options)).results,
-      [mocked],
-    );
+    const send = async () => (await getZones({ name: domainToUnicode(name) }, options)).results;
+    const zones = await query<readonly CloudflareZone[]>(ACCESS, `the zone ${name}`, send, [mocked]);
     return zones.map((zone) => toZone({ ...zone, name: toNormalForm(zone.name) }));
   },
   async findRecords(zoneId, names, options) {
@@ -95,12 +91,8 @@ async function recordsNamed(
   options: pulumi.InvokeOptions,
 ): Promise<readonly ZoneRecord[]> {
   const args = { zoneId, name: { exact: domainToUnicode(name) } };
-  const found = await query<readonly ZoneRecord[]>(
-    ACCESS,
-    `the records at ${name}`,
-    async () => (await getDnsRecords(args, options)).results,
-    [],
-  );
+  const send = async () => (await getDnsRecords(args, options)).results;
+  const found = await query<readonly ZoneRecord[]>(ACCESS, `the records at ${name}`, send, []);
   const inNormalForm = found.map(({ name, content, ...record }) => {
     return { ...record, name: toNormalForm(name), content: toNormalForm(content) };
   });

@@ -13,7 +13,7 @@ import {
 } from "../failures.ts";
 import { ownerOf, ownershipTag, REQUESTED_TAG, typeToken } from "../names.ts";
 import { type CertificateStatus, wasIssued } from "./certificates.ts";
-import type { NewRecord } from "./dns-provider.ts";
+import { type NewRecord, withoutTrailingDot } from "./dns-provider.ts";
 import { domainNameTags } from "./domain-names.ts";
 import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
 import {
@@ -123,11 +123,9 @@ export class CustomDomain extends pulumi.ComponentResource {
       dns.provider === "manual" ? [] : [this.#createRecord("validation-record", "validation", dns, record)];
     const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
-    return new aws.acm.CertificateValidation(
-      `${this.#name}-validation`,
-      { certificateArn: arn },
-      { parent: this, dependsOn, customTimeouts, hooks: { onError } },
-    ).certificateArn;
+    const args = { certificateArn: arn };
+    const options = { parent: this, dependsOn, customTimeouts, hooks: { onError } };
+    return new aws.acm.CertificateValidation(`${this.#name}-validation`, args, options).certificateArn;
   }
 
   #createDomainName(certificateArn: pulumi.Output<string>) {
@@ -153,11 +151,9 @@ export class CustomDomain extends pulumi.ComponentResource {
     // No base path: with one, the host would serve only the paths below it.
     const subject = `The mapping of the domain name ${host}`;
     const onError = explainExisting(`${this.#name}-mapping`, { subject, advice: IMPORT_DOMAIN }, this);
-    const mapping = new aws.apigateway.BasePathMapping(
-      `${this.#name}-mapping`,
-      { restApi, stageName, domainName },
-      { parent: this, hooks: { onError } },
-    );
+    const mappingArgs = { restApi, stageName, domainName };
+    const mappingOptions = { parent: this, hooks: { onError } };
+    const mapping = new aws.apigateway.BasePathMapping(`${this.#name}-mapping`, mappingArgs, mappingOptions);
     if (dns.provider === "manual") {
       const status = this.#statusWithDomain(dns, regionalDomainName);
       return pulumi.all([mapping.id, status]).apply(([, reached]) => reached);
@@ -220,11 +216,8 @@ export class CustomDomain extends pulumi.ComponentResource {
     const failure = { label, wayOut: waysOut[purpose] };
     const onError = explainRecordFailure(`${this.#name}-${suffix}`, failure, this);
     const adopt = purpose === "routing" && typeof routing === "object" ? routing.adopt : undefined;
-    return createRecord(`${this.#name}-${suffix}`, { zoneId, comment, adopt }, record, {
-      parent: this,
-      hooks: { onError },
-      ...options,
-    });
+    const recordOptions = { parent: this, hooks: { onError }, ...options };
+    return createRecord(`${this.#name}-${suffix}`, { zoneId, comment, adopt }, record, recordOptions);
   }
 }
 
@@ -241,13 +234,7 @@ function validationRecordOf({ domainValidationOptions, status }: aws.acm.Certifi
       throw new pulumi.RunError(`ACM returned no validation record for the certificate (status ${now}).`);
     return options?.[0];
   });
-  return {
-    type: "CNAME",
-    name: option.apply((known) => withoutTrailingDot(known?.resourceRecordName)),
-    value: option.apply((known) => withoutTrailingDot(known?.resourceRecordValue)),
-  };
-}
-
-function withoutTrailingDot(name: string | undefined): string {
-  return (name ?? "").replace(/\.$/, "");
+  const name = option.apply((known) => withoutTrailingDot(known?.resourceRecordName));
+  const value = option.apply((known) => withoutTrailingDot(known?.resourceRecordValue));
+  return { type: "CNAME", name, value };
 }

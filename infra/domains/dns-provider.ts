@@ -75,6 +75,11 @@ export interface NewRecord {
   readonly targetZoneId?: pulumi.Input<string>;
 }
 
+/** AWS ends names with a dot. */
+export function withoutTrailingDot(name: string | undefined): string {
+  return (name ?? "").replace(/\.$/, "");
+}
+
 /**
  * Returns what a lookup at a DNS provider has found. Fails closed if it cannot be made. Mocks that return nothing have
  * `mocked`.

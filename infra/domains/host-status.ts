@@ -78,26 +78,14 @@ export function describeAwaitedCertificate(awaited: AwaitedCertificate): HostSta
   const until = period.until === undefined ? "" : `, at ${period.until}`;
   const update = "Update again once ACM has issued the certificate: the outputs then have the host's record.";
   if (validated) {
-    return {
-      state: "certificate_pending",
-      reason: `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`,
-      next: [
-        update,
-        `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${renew}`,
-      ],
-      ...period,
-    };
+    const reason = `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`;
+    const late = `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${renew}`;
+    return { state: "certificate_pending", reason, next: [update, late], ...period };
   }
-  return {
-    state: "pending_dns",
-    reason: `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`,
-    next: [
-      `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`,
-      ...(problem === undefined ? [] : [escapeControls(problem.fix)]),
-      update,
-    ],
-    ...period,
-  };
+  const reason = `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`;
+  const step = `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`;
+  const fixes = problem === undefined ? [] : [escapeControls(problem.fix)];
+  return { state: "pending_dns", reason, next: [step, ...fixes, update], ...period };
 }
 
 /** Describes a host whose certificate has been issued and whose record the operator sets. Pure. */

@@ -130,19 +130,12 @@ export function selectZone(
   const [nearest] = matches;
   if (nearest === undefined)
     return { ok: false, message: `${host}: ${describeMissingZone(zoneCandidates(host))}` };
-  const zone =
-    matches.find(isInUse) ??
-    matches.find(({ status }) => status === "active" || status === "unknown") ??
-    nearest;
+  const mayBeInUse = ({ status }: Zone) => status === "active" || status === "unknown";
+  const zone = matches.find(isInUse) ?? matches.find(mayBeInUse) ?? nearest;
   const { name, problem, notes } = zone;
   if (problem !== undefined) return { ok: false, message: `${host}: ${problem}` };
-  const passedOver =
-    nearest.name === name
-      ? []
-      : [
-          `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`,
-        ];
-  return { ok: true, zone, warnings: [...notes, ...passedOver] };
+  const passedOver = `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`;
+  return { ok: true, zone, warnings: nearest.name === name ? notes : [...notes, passedOver] };
 }
 
 /** The host, and the names between it and its zone: an NS record at one of them delegates the host out of the zone. */
@@ -156,9 +149,8 @@ function findOwnRecord(
   records: readonly ZoneRecord[],
   { provider, comment }: StackMark,
 ): ZoneRecord | undefined {
-  return records.find(
-    (each) => each.name === host && each.type === provider.route.type && each.comment === comment,
-  );
+  const { type } = provider.route;
+  return records.find((each) => each.name === host && each.type === type && each.comment === comment);
 }
 
 /** Describes every record that prevents the host's routing record from being created or imported, with the fix. */
@@ -175,14 +167,11 @@ export function findRecordConflicts(
     if (held || record === own || name !== host || !["A", "AAAA", "CNAME"].includes(type)) return false;
     return !mark.provider.route.adoptable.includes(type) || id !== adopt;
   });
-  const isMissing =
-    adopt !== undefined &&
-    own === undefined &&
-    !records.some(({ id, name }) => id === adopt && name === host);
+  const isPresent = own !== undefined || records.some(({ id, name }) => id === adopt && name === host);
   const missing = `${host}: 'adopt' names the record ${adopt}, but the host has no such record. Correct or remove it.`;
   return [
     ...conflicts.map((record) => `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark)}`),
-    ...(isMissing ? [missing] : []),
+    ...(adopt === undefined || isPresent ? [] : [missing]),
   ];
 }
 

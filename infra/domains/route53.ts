@@ -1,7 +1,7 @@
 import * as aws from "@pulumi/aws";
 import type * as pulumi from "@pulumi/pulumi";
 import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
-import { type DnsProvider, query } from "./dns-provider.ts";
+import { type DnsProvider, query, withoutTrailingDot } from "./dns-provider.ts";
 
 const ACCESS = {
   label: "Route 53",
@@ -61,17 +61,14 @@ export const route53: DnsProvider = {
   async findRecords(zoneId, names, options) {
     // The provider reads the whole zone, and returns the names that match.
     const nameRegex = `^(${names.join("|").replaceAll(".", "\\.")})\\.$`;
-    const found = await query(
-      ACCESS,
-      `the records of ${names.join(", ")}`,
-      async () => (await aws.route53.getRecords({ zoneId, nameRegex }, options)).resourceRecordSets,
-      [],
-    );
+    const send = async () =>
+      (await aws.route53.getRecords({ zoneId, nameRegex }, options)).resourceRecordSets;
+    const found = await query(ACCESS, `the records of ${names.join(", ")}`, send, []);
     return found.map(({ name, type, aliasTarget, resourceRecords, setIdentifier }) => {
       const values = aliasTarget?.dnsName ? [aliasTarget.dnsName] : resourceRecords.map(({ value }) => value);
-      const plainName = withoutDot(name);
+      const plainName = withoutTrailingDot(name);
       const id = [zoneId, plainName, type, setIdentifier].filter(Boolean).join("_");
-      const content = values.map(withoutDot).join(", ");
+      const content = values.map(withoutTrailingDot).join(", ");
       return { id, name: plainName, type, content, ...(setIdentifier && { comment: setIdentifier }) };
     });
   },
@@ -100,9 +97,4 @@ async function publicZonesNamed(name: string, options: pulumi.InvokeOptions) {
   const { ids } = await aws.route53.getZones(options);
   const zones = await Promise.all(ids.map((zoneId) => aws.route53.getZone({ zoneId }, options)));
   return zones.filter((each) => each.name === name && each.privateZone !== true);
-}
-
-/** Route 53 ends each name with a dot. */
-function withoutDot(name: string): string {
-  return name.replace(/\.$/, "");
 }

@@ -97,10 +97,8 @@ const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
  * Bundles the functions with everything they import, minified. By file name: the modules, and their source maps, which are
  * not deployed: to parse one takes a tenth of a cold start.
  */
-export async function buildFunctions({
-  entry,
-  events = false,
-}: BundleOptions = {}): Promise<Readonly<Record<string, string>>> {
+export async function buildFunctions(options: BundleOptions = {}): Promise<Readonly<Record<string, string>>> {
+  const { entry, events = false } = options;
   // Imported on use, so that programs that deploy no function need not install it.
   const { build } = await import("esbuild");
   const home = fileURLToPath(new URL("../..", import.meta.url));

@@ -21,10 +21,8 @@ if (prefix === undefined)
 // All values were validated when the stack was deployed. Validating again would double the size of the bundle.
 const hosts = hostTable(domains === undefined ? undefined : deserializeDomains(domains), [PLATFORM_HOST]);
 const store = createDynamodbStore({ prefix, sharedConnections: true });
-const telemetry = createTelemetry({
-  namespace: namespace ?? prefix,
-  write: (line) => process.stdout.write(line),
-});
+const write = (line: string) => process.stdout.write(line);
+const telemetry = createTelemetry({ namespace: namespace ?? prefix, write });
 const operations =
   preview === undefined
     ? OPERATIONS

@@ -11,10 +11,9 @@ const {
   STORE_ORDERS_NAMESPACE: namespace,
   STORE_ORDERS_BUS: bus,
 } = process.env;
-if (prefix === undefined || bus === undefined)
-  throw new Error(
-    "STORE_ORDERS_DYNAMODB and STORE_ORDERS_BUS are not set. Set them to the prefix of the tables and the ARN of the bus.",
-  );
+const UNSET =
+  "STORE_ORDERS_DYNAMODB and STORE_ORDERS_BUS are not set. Set them to the prefix of the tables and the ARN of the bus.";
+if (prefix === undefined || bus === undefined) throw new Error(UNSET);
 
 const store = createDynamodbStore({ prefix });
 const eventBridge = new EventBridgeClient({});
@@ -26,13 +25,8 @@ const CALL_MS = 5_000;
 
 /** Resolves when EventBridge has accepted the change. */
 async function putEvent(change: DeliveredChange, abortSignal: AbortSignal): Promise<void> {
-  const event = {
-    EventBusName: bus,
-    Source: "store-orders",
-    DetailType: `order.${change.event}`,
-    Time: new Date(change.at),
-    Detail: changeToJson(change),
-  };
+  const kind = { EventBusName: bus, Source: "store-orders", DetailType: `order.${change.event}` };
+  const event = { ...kind, Time: new Date(change.at), Detail: changeToJson(change) };
   const { Entries } = await eventBridge.send(new PutEventsCommand({ Entries: [event] }), { abortSignal });
   const [entry] = Entries ?? [];
   if (entry?.EventId === undefined)

@@ -100,10 +100,8 @@ export class OrdersFunction extends pulumi.ComponentResource {
       // Without the lines about each invocation: 500 bytes a request. Failures and time-outs are logged.
       loggingConfig: { logFormat: "JSON", systemLogLevel: "WARN", logGroup: this.logs.name },
     };
-    this.function = new aws.lambda.Function(`${name}-function`, functionArgs, {
-      ...parent,
-      dependsOn: policy,
-    });
+    const afterPolicy = { ...parent, dependsOn: policy };
+    this.function = new aws.lambda.Function(`${name}-function`, functionArgs, afterPolicy);
     const { name: functionName, version: functionVersion } = this.function;
     // API Gateway invokes the alias, so each update serves its version at once.
     const live = { name: "live", functionName, functionVersion };

@@ -77,9 +77,7 @@ export function functionEnvironment(
     ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;
-  if (excess > 0)
-    throw new pulumi.RunError(
-      `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes, but the domains, servers and plans need ${excess} more. Use fewer redirects, aliases, servers or plans.`,
-    );
+  const message = `The environment of a Lambda function has at most ${MAX_ENVIRONMENT_BYTES} bytes, but the domains, servers and plans need ${excess} more. Use fewer redirects, aliases, servers or plans.`;
+  if (excess > 0) throw new pulumi.RunError(message);
   return environment;
 }

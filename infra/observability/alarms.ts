@@ -56,6 +56,7 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   const alarm = (key: string, metric: MetricReference, rule: Rule, alarmDescription: string): Alarm => {
     return { ...rule, ...metric, key, alarmDescription };
   };
+  const share = (threshold: number) => ({ ...TWO_OF_THREE, statistic: "Average", threshold });
   const changes = [
     alarm(
       "changes-age",
@@ -72,30 +73,20 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
     ),
   ];
   return [
-    alarm(
-      "5xx",
-      gateway("5XXError"),
-      { ...TWO_OF_THREE, statistic: "Average", threshold: 0.01 },
-      "More than 1 % of the requests fail with a 5xx status.",
-    ),
+    alarm("5xx", gateway("5XXError"), share(0.01), "More than 1 % of the requests fail with a 5xx status."),
     alarm(
       "4xx",
       gateway("4XXError"),
-      { ...TWO_OF_THREE, statistic: "Average", threshold: 0.5 },
+      share(0.5),
       "More than half of the requests fail with a 4xx status, such as 429 of the throttle that all callers share.",
     ),
     ...Object.entries(functions).flatMap(([role, name]) => {
-      const invocations = (metric: string, problem: string) =>
-        alarm(
-          `${role}-${metric.toLowerCase()}`,
-          ofFunction(name, metric),
-          TWO_OF_THREE,
-          `Invocations of the function '${role}' ${problem}.`,
-        );
-      return [
-        invocations("Errors", "fail"),
-        invocations("Throttles", "are throttled: they exceed its concurrency"),
-      ];
+      const invocations = (metric: string, problem: string) => {
+        const description = `Invocations of the function '${role}' ${problem}.`;
+        return alarm(`${role}-${metric.toLowerCase()}`, ofFunction(name, metric), TWO_OF_THREE, description);
+      };
+      const throttled = "are throttled: they exceed its concurrency";
+      return [invocations("Errors", "fail"), invocations("Throttles", throttled)];
     }),
     ...Object.entries(tables).flatMap(([table, name]) =>
       ["Read", "Write"].map((kind) =>
@@ -134,11 +125,9 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
 
 /** The metrics of a stack: those of its resources, and its own, which the functions write. */
 export function metricsOf({ apiName, stageName, namespace }: MonitoredResources) {
-  const metric = (
-    namespace: string,
-    metricName: string,
-    dimensions: MetricReference["dimensions"],
-  ): MetricReference => ({ namespace, metricName, dimensions });
+  const metric = (namespace: string, metricName: string, dimensions: MetricReference["dimensions"]) => {
+    return { namespace, metricName, dimensions };
+  };
   const by = (namespace: string, dimension: string) => (name: pulumi.Input<string>, metricName: string) =>
     metric(namespace, metricName, { [dimension]: name });
   return {

@@ -14,6 +14,7 @@ export function dashboardBody(monitored: MonitoredResources, region: unknown) {
     Object.entries(functions).map(([role, name]): Line => [ofFunction(name, metricName), stat, role]);
   const byTable = (metricName: string) =>
     Object.entries(tables).map(([label, name]): Line => [ofTable(name, metricName), "Sum", label]);
+  const ofChanges = (kind: string): Line => [own(`Changes${kind}`), "Maximum", kind.toLowerCase()];
   const firstByte = ["p50", "p95", "p99"].map((stat): Line => [own("ListFirstByte"), stat, stat]);
 
   const graphs: (readonly [title: string, lines: readonly Line[]])[] = [
@@ -33,10 +34,7 @@ export function dashboardBody(monitored: MonitoredResources, region: unknown) {
     ["Table throttles", [...byTable("ReadThrottleEvents"), ...byTable("WriteThrottleEvents")]],
   ];
   if (functions.events !== undefined)
-    graphs.push([
-      "Changes that wait, and that failed",
-      ["Waiting", "Failed"].map((kind): Line => [own(`Changes${kind}`), "Maximum", kind.toLowerCase()]),
-    ]);
+    graphs.push(["Changes that wait, and that failed", ["Waiting", "Failed"].map(ofChanges)]);
   const widgets = graphs.map(([title, lines], index) => {
     const metrics = lines.map(([{ namespace, metricName, dimensions }, stat, label]) => [
       ...[namespace, metricName, ...Object.entries(dimensions).flat()],

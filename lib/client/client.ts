@@ -200,13 +200,10 @@ function checkOptions(options: ClientOptions): void {
   const issues: Issue[] = [];
   const message = findBaseUrlProblem(options.baseUrl);
   if (message !== undefined) issues.push({ path: "baseUrl", message });
+  const keyRule = "Write the key exactly as it was issued, without spaces or line breaks.";
   // A caller without types can pass a variable that is not set, which would be sent as 'undefined'.
-  if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
-    issues.push({
-      path: "apiKey",
-      message: "Write the key exactly as it was issued, without spaces or line breaks.",
-    });
-  }
+  if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey))
+    issues.push({ path: "apiKey", message: keyRule });
   for (const path of NUMBERS) {
     // The negation also rejects NaN, which would turn a limit off.
     const { [path]: value = 0 } = options;

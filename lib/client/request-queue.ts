@@ -112,10 +112,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
       } else {
         const { remainingRequests, resetSeconds, resetsInMs } = window;
         const known = windows.get(resetSeconds)?.remainingRequests ?? Infinity;
-        windows.set(resetSeconds, {
-          remainingRequests: Math.min(known, remainingRequests),
-          endsAt: now + resetsInMs,
-        });
+        const fewest = Math.min(known, remainingRequests);
+        windows.set(resetSeconds, { remainingRequests: fewest, endsAt: now + resetsInMs });
         const [oldest] = windows.keys();
         if (windows.size > MAX_WINDOWS && oldest !== undefined) windows.delete(oldest);
       }

@@ -149,9 +149,8 @@ const JOINERS = /[\u200c\u200d]/g;
 /** Decodes a label without its prefix `xn--` (RFC 3492, section 6.2); `undefined` if it is not valid. */
 function decodePunycode(encoded: string): string | undefined {
   const delimiter = encoded.lastIndexOf("-");
-  const output = [...encoded.slice(0, Math.max(0, delimiter))].map(
-    (character) => character.codePointAt(0) ?? 0,
-  );
+  const ascii = [...encoded.slice(0, Math.max(0, delimiter))];
+  const output = ascii.map((character) => character.codePointAt(0) ?? 0);
   let [codePoint, bias, position] = [128, 72, 0];
   for (let next = delimiter + 1; next < encoded.length; ) {
     const previous = position;

@@ -257,10 +257,8 @@ function invalid(issues: readonly Issue[]): Input {
   return { ok: false, reply: toReply("invalid_input", INPUT_ERRORS.invalid_input, { issues }) };
 }
 
-const UNSUPPORTED: Input = {
-  ok: false,
-  reply: toReply("unsupported_media_type", INPUT_ERRORS.unsupported_media_type),
-};
+const unsupported = toReply("unsupported_media_type", INPUT_ERRORS.unsupported_media_type);
+const UNSUPPORTED: Input = { ok: false, reply: unsupported };
 
 async function validate(schema: Schema, name: "query" | "body", input: Input): Promise<Input> {
   if (!input.ok) return input;

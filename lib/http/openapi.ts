@@ -58,6 +58,8 @@ export function openApiDocument({
       [method.toLowerCase()]: describe(operation),
     };
   }
+  const keyHeader = (name: string) => ({ type: "apiKey", in: "header", name, description: "Your API key." });
+  const about = [openapi?.description || [], describeApi(operations, plans, keyHeaders)].flat();
   const ownCodes = operations.flatMap(({ ownErrors = {} }) => Object.keys(ownErrors));
   return {
     openapi: "3.1.0",
@@ -66,9 +68,7 @@ export function openApiDocument({
       version: INTERFACE_VERSION,
       // Of the service as it is. Both may be wrong for somebody's own.
       ...(openapi === undefined && { summary: "List the orders of a store and cancel them." }),
-      description: [openapi?.description || [], describeApi(operations, plans, keyHeaders)]
-        .flat()
-        .join("\n\n"),
+      description: about.join("\n\n"),
       ...(openapi === undefined && { license: { name: "MIT", identifier: "MIT" } }),
       ...(openapi?.title && { title: openapi.title }),
       ...(openapi?.contact && { contact: openapi.contact }),
@@ -88,12 +88,7 @@ export function openApiDocument({
           bearerFormat: "so_<environment>_<account>_<secret>",
           description: "Your API key.",
         },
-        ...Object.fromEntries(
-          keyHeaders.map((name) => [
-            name,
-            { type: "apiKey", in: "header", name, description: "Your API key." },
-          ]),
-        ),
+        ...Object.fromEntries(keyHeaders.map((name) => [name, keyHeader(name)])),
       },
       schemas: schemas([...new Set([...Object.keys(ERRORS), ...ownCodes])]),
       headers: HEADERS,
@@ -162,18 +157,13 @@ function failed(
 ): object {
   const wait = status === 429 || status === 503 ? ["Retry-After"] : [];
   const challenge = status === 401 ? ["WWW-Authenticate"] : [];
-  const content = {
-    "application/json": {
-      schema: errors.find(([, { schema }]) => schema)?.[1].schema ?? { $ref: "#/components/schemas/Error" },
-      examples: Object.fromEntries(
-        errors.map(([code, { message }]) => [code, { value: { code, message, status } }]),
-      ),
-    },
-  };
+  const [, own] = errors.find(([, { schema }]) => schema) ?? [];
+  const schema = own?.schema ?? { $ref: "#/components/schemas/Error" };
+  const examples = errors.map(([code, { message }]) => [code, { value: { code, message, status } }]);
+  const content = { "application/json": { schema, examples: Object.fromEntries(examples) } };
+  const described = errors.map(([code, { message }]) => (status === 409 ? `\`${code}\`: ` : "") + message);
   return {
-    description: errors
-      .map(([code, { message }]) => (status === 409 ? `\`${code}\`: ` : "") + message)
-      .join(" "),
+    description: described.join(" "),
     headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
     // The specification declares no schema for 409. Its response has the Error body all the same.
     ...(status === 409 && operation.ownErrors === undefined ? {} : { content }),
@@ -248,16 +238,14 @@ ${table(
 
 /** An operation's description, with what its stability and deprecation mean for callers. */
 function describeOperation({ description, stability, deprecation }: Operation): string {
-  const notes = [
-    ...(stability === undefined ? [] : [`This operation is ${stability}: it may change.`]),
-    ...(deprecation === undefined
-      ? []
-      : [
-          `Deprecated since ${day(deprecation.since)}. From ${day(deprecation.sunset)} on it returns 410.` +
-            (deprecation.link === undefined ? "" : ` [What to do](${deprecation.link})`),
-        ]),
-  ];
-  return [description, ...notes].join("\n\n");
+  const parts = [description];
+  if (stability !== undefined) parts.push(`This operation is ${stability}: it may change.`);
+  if (deprecation !== undefined) {
+    const { since, sunset, link } = deprecation;
+    const advice = link === undefined ? "" : ` [What to do](${link})`;
+    parts.push(`Deprecated since ${day(since)}. From ${day(sunset)} on it returns 410.${advice}`);
+  }
+  return parts.join("\n\n");
 }
 
 function day(instant: string): string {

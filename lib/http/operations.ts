@@ -186,13 +186,8 @@ export function createImplementations(
           return { status: 200, body, ended, headers };
         }
         // Nobody reads the body of a HEAD, and compressing it would read pages.
-        const isHead = request.method === "HEAD";
-        return {
-          status: 200,
-          body: isHead ? body : gzipped(toWebBody(body)),
-          ended,
-          headers: { ...headers, "content-encoding": "gzip" },
-        };
+        const sent = request.method === "HEAD" ? body : gzipped(toWebBody(body));
+        return { status: 200, body: sent, ended, headers: { ...headers, "content-encoding": "gzip" } };
       },
     },
 

@@ -50,12 +50,9 @@ export function createRouter(
     .map((operation): Route => {
       const { id, errors, handle: implementation = builtIn[id as OperationId] } = operation;
       const literal = fullPath(operation).replaceAll(".", "\\.");
-      return {
-        operation,
-        pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`),
-        implementation,
-        notFound: errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found",
-      };
+      const pattern = new RegExp(`^${literal.replaceAll(/\{\w+\}/g, "([^/]+)")}$`);
+      const notFound = errors.find((code) => ERRORS[code].status === 404) ?? "route_not_found";
+      return { operation, pattern, implementation, notFound };
     });
 
   return (request, path) => {

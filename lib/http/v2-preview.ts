@@ -15,10 +15,8 @@ const pageQuery: Schema<PageQuery> = {
     validate(value) {
       const given = value as Readonly<Record<string, unknown>>;
       const { limit = `${DEFAULT_PAGE_ORDERS}`, cursor, status, order = "asc", ...others } = given;
-      const issues = Object.keys(others).map((name) => ({
-        message: "There is no such parameter. Use limit, cursor, status or order.",
-        path: [name],
-      }));
+      const unknown = "There is no such parameter. Use limit, cursor, status or order.";
+      const issues = Object.keys(others).map((name) => ({ message: unknown, path: [name] }));
       const number = /^[1-9]\d*$/.test(`${limit}`) ? Number(limit) : limit;
       const query = { limit: number, status, order } as PageQuery;
       const report = (name: string, message: string) => issues.push({ message, path: [name] });
@@ -122,11 +120,8 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
       const cursor = cursorAt(page.next, query);
       const search = new URLSearchParams({ limit: `${limit}`, order, ...(status && { status }), cursor });
       // Relative to the path of the request, so that it is right below any base path.
-      return {
-        status: 200,
-        headers: { link: `<?${search}>; rel="next"` },
-        body: `${body},"next":"${cursor}"}`,
-      };
+      const headers = { link: `<?${search}>; rel="next"` };
+      return { status: 200, headers, body: `${body},"next":"${cursor}"}` };
     },
   }),
 ];

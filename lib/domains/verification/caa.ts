@@ -200,21 +200,13 @@ async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise
   if (lookup.outcome === "none") return { reasons: [] };
   if (lookup.outcome === "failed") {
     const { name, reason } = lookup;
-    const unanswered: Reason = {
-      code: "caa_unanswered",
-      host,
-      name,
-      found: `${name} CAA: ${DNS_FAILURES[reason]}`,
-      expected: "an answer, even if there are no CAA records",
-      fix: `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`,
-    };
-    return { reasons: [unanswered] };
+    const found = `${name} CAA: ${DNS_FAILURES[reason]}`;
+    const expected = "an answer, even if there are no CAA records";
+    const fix = `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
+    return { reasons: [{ code: "caa_unanswered", host, name, found, expected, fix }] };
   }
   const { owner, records } = lookup;
-  const verdicts = authorities.map((authority) => ({
-    ...authority,
-    verdict: evaluateCaa(records, authority, input),
-  }));
+  const verdicts = authorities.map((each) => ({ ...each, verdict: evaluateCaa(records, each, input) }));
   const [first] = verdicts;
   if (first?.verdict.ok === false && verdicts.every(({ verdict }) => !verdict.ok)) {
     return { reasons: [explainCaa(input, lookup, first.verdict.code)] };

@@ -200,10 +200,8 @@ function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
 
 /** In one order, because servers vary it. */
 function formatAddresses(addresses: readonly string[]): string {
-  return addresses
-    .map((address) => `${typeOf(address)} ${address}`)
-    .toSorted()
-    .join(", ");
+  const typed = addresses.map((address) => `${typeOf(address)} ${address}`);
+  return typed.toSorted().join(", ");
 }
 
 function typeOf(address: string): "A" | "AAAA" {

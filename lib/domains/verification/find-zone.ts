@@ -7,7 +7,7 @@ import {
   type ZoneMatch,
 } from "../zone.ts";
 import { DNS_FAILURES, type HostCheckResult, type ReasonCode } from "./reasons.ts";
-import { type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
+import { type DnsAnswer, type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
 export interface ZoneHints {
@@ -42,10 +42,7 @@ export async function findZone(
   if (zone === undefined) {
     const parent = registrable.slice(registrable.indexOf(".") + 1);
     // If its parent answers, the domain is a zone whose name servers fail.
-    const isLame =
-      last?.outcome === "failed" &&
-      last.reason === "servfail" &&
-      (await resolver(parent, "SOA")).outcome !== "failed";
+    const isLame = isServfail(last) && (await resolver(parent, "SOA")).outcome !== "failed";
     return isLame ? placeInZone(host, registrable, "dns") : locateInZone(host, knownZones);
   }
   // The zone above answers for a domain that nobody has registered.
@@ -53,13 +50,14 @@ export async function findZone(
     return placeInZone(host, last?.outcome === "nxdomain" ? registrable : zone, "dns");
   }
   // If a name fails while its parent answers, it may be a zone whose name servers fail.
-  const failing = names.slice(0, nearest).findLast((_, index) => {
-    const answer = answers[index];
-    return answer?.outcome === "failed" && answer.reason === "servfail";
-  });
+  const failing = names.slice(0, nearest).findLast((_, index) => isServfail(answers[index]));
   if (failing === undefined) return placeInZone(host, zone, "dns");
   const delegation = await findDelegation(resolver, failing, zone);
   return placeInZone(host, delegation.length > 0 ? failing : zone, "dns");
+}
+
+function isServfail(answer: DnsAnswer | undefined): boolean {
+  return answer?.outcome === "failed" && answer.reason === "servfail";
 }
 
 /** The name servers to which a zone's parent delegates it. Empty if they cannot be found. */
@@ -97,9 +95,8 @@ export async function findNameServers(
   zone: string,
 ): Promise<readonly (readonly [server: string, ask: DnsResolver])[]> {
   if (resolver.at === undefined) return [];
-  const names = recordsIn<"NS">(await resolver(zone, "NS"))
-    .toSorted()
-    .slice(0, MAX_NAME_SERVERS);
+  const listed = recordsIn<"NS">(await resolver(zone, "NS"));
+  const names = listed.toSorted().slice(0, MAX_NAME_SERVERS);
   const servers = names.map(async (server) => {
     const own = await resolverAt(resolver, server);
     if ((await own?.(zone, "SOA"))?.outcome !== "found") return [];
@@ -141,17 +138,15 @@ export async function checkEach(
   check: (ask: DnsResolver) => Promise<HostCheckResult>,
 ): Promise<readonly ServerResult[]> {
   const servers = await findNameServers(resolver, zone);
-  const results = await Promise.all(
-    servers.map(async ([server, ask]) => [server, await check(ask)] as const),
-  );
+  const checks = servers.map(async ([server, ask]) => [server, await check(ask)] as const);
+  const results = await Promise.all(checks);
   const failed: readonly ReasonCode[] = ["dns_unanswered", "caa_unanswered"];
   return results.filter(([, { reasons }]) => !reasons.some(({ code }) => failed.includes(code)));
 }
 
 /** True if two results say the same: what was found if something is wrong, and nothing otherwise. */
 export function isSameResult(one: HostCheckResult, other: HostCheckResult): boolean {
-  const [said, otherwise] = [one, other].map(({ reasons }) =>
-    reasons.map(({ code, found }) => `${code} ${found}`).join("\n"),
-  );
-  return said === otherwise;
+  const textOf = ({ reasons }: HostCheckResult) =>
+    reasons.map(({ code, found }) => `${code} ${found}`).join("\n");
+  return textOf(one) === textOf(other);
 }

@@ -115,10 +115,8 @@ async function verifyInZone(
 /** Says that the top-level domain is not known, or that the zone is a guess. */
 export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
   if (zoneSource !== "public_suffix_list") return explainTopLevel(zone);
-  return [
-    ...explainTopLevel(zone),
-    `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`,
-  ];
+  const guess = `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`;
+  return [...explainTopLevel(zone), guess];
 }
 
 /**

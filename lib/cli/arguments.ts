@@ -31,16 +31,14 @@ export function readAccountId(text: string): string {
 /** Returns whole milliseconds. The unit is required, because a bare `24` is ambiguous. */
 export function readDuration(text: string): number {
   const value = /^(?:0|\d+(?:\.\d+)? ?[a-z]+)$/i.test(text) ? ms(text as ms.StringValue) : undefined;
-  return value === undefined || Number.isNaN(value)
-    ? invalid("Use a duration with a unit, such as 90m, 24h or 7d, or 0.")
-    : Math.round(value);
+  if (value !== undefined && !Number.isNaN(value)) return Math.round(value);
+  return invalid("Use a duration with a unit, such as 90m, 24h or 7d, or 0.");
 }
 
 /** A URL as it can be written into a header. */
 export function readUrl(text: string): string {
-  return parseWebUrl(text) !== undefined
-    ? text
-    : invalid("Use a URL with its scheme, such as https://docs.example.com.");
+  if (parseWebUrl(text) !== undefined) return text;
+  return invalid("Use a URL with its scheme, such as https://docs.example.com.");
 }
 
 export function readBaseUrl(text: string): string {

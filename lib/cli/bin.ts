@@ -21,12 +21,8 @@ if ((isLog || isJson) && process.listenerCount("warning") > 0) {
   process.removeAllListeners("warning");
   process.on("warning", ({ name, message }) => {
     if (name === "DeprecationWarning" && process.noDeprecation) return;
-    const text = `${name}: ${message}`;
-    writeLine(
-      isLog
-        ? formatLogEntry("warn", text, new Date())
-        : formatErrorReport({ code: "warning", message: text }, true),
-    );
+    const report = { code: "warning", message: `${name}: ${message}` };
+    writeLine(isLog ? formatLogEntry("warn", report.message, new Date()) : formatErrorReport(report, true));
   });
 }
 
@@ -56,17 +52,13 @@ function waitForStopSignal(): Promise<string> {
 const LOG_FLUSH_MS = 1_000;
 let stopped = false;
 
-process.exitCode = await runProgram({
-  argv,
-  env: process.env,
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  async waitForStop() {
-    const signal = await waitForStopSignal();
-    stopped = true;
-    return signal;
-  },
-});
+async function waitForStop(): Promise<string> {
+  const signal = await waitForStopSignal();
+  stopped = true;
+  return signal;
+}
+
+const { env, stdin, stdout, stderr } = process;
+process.exitCode = await runProgram({ argv, env, stdin, stdout, stderr, waitForStop });
 // PostgreSQL waits for a minute for the password of a client that has none, and its connection keeps the process alive.
 if (stopped || process.exitCode === 3) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();

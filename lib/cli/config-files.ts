@@ -54,9 +54,8 @@ function readContent(path: string, kind: string): unknown {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof YAMLParseError && error.code === "MULTIPLE_DOCS") {
+  if (error instanceof YAMLParseError && error.code === "MULTIPLE_DOCS")
     return "it has several documents, separated by '---'. Keep one.";
-  }
   const [reason = ""] = (error as Error).message.split("\n");
   return reason.replace(/:$/, ".");
 }

@@ -68,10 +68,7 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
 }
 
 /** Throws if the keys of a store are for another environment. A store that has none recorded gets this one. */
-export async function assertKeyEnvironment(
-  { accounts }: Pick<Store, "accounts">,
-  environment: Environment,
-): Promise<void> {
+export async function assertKeyEnvironment({ accounts }: Store, environment: Environment): Promise<void> {
   const recorded = await accounts.recordEnvironment(environment);
   if (recorded === environment) return;
   const message = `${explainEnvironment(recorded, environment)} Set STORE_ORDERS_ENVIRONMENT=${recorded}.`;
@@ -85,10 +82,6 @@ export function stopSignal({ waitForStop }: CommandContext): AbortSignal {
   return stop.signal;
 }
 
-export function failWithAccountError(
-  { fail }: CommandContext,
-  subject: string,
-  failure: AccountFailure,
-): void {
-  fail({ code: failure.code, message: `${subject}: ${explainAccountError(failure)}` });
+export function failWithAccountError({ fail }: CommandContext, id: string, failure: AccountFailure): void {
+  fail({ code: failure.code, message: `${id}: ${explainAccountError(failure)}` });
 }

@@ -20,9 +20,8 @@ export function readPort(text: string): number {
 export function readAddress(text: string): ListenAddress {
   const [, host = "127.0.0.1", digits = ""] = /^(?:\[?([^[\]]+?)\]?:)?([^:]+)$/.exec(text) ?? [];
   const port = parsePort(digits);
-  return port === undefined
-    ? invalid("Use a port, or a host and a port, such as 9464, 0.0.0.0:9464 or [::1]:9464.")
-    : { host, port };
+  if (port !== undefined) return { host, port };
+  return invalid("Use a port, or a host and a port, such as 9464, 0.0.0.0:9464 or [::1]:9464.");
 }
 
 function parsePort(text: string): number | undefined {

@@ -7,12 +7,9 @@ import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A result to print. Its property names are the JSON keys and, split into words, the headings of the table. */
-export type Result = Readonly<
-  Record<
-    string,
-    string | number | bigint | boolean | readonly string[] | readonly object[] | null | undefined
-  >
->;
+export type Result = Readonly<Record<string, Value>>;
+
+type Value = string | number | bigint | boolean | readonly string[] | readonly object[] | null | undefined;
 
 /** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */
 export async function printResult(context: CommandContext, result: Result): Promise<boolean> {
@@ -34,10 +31,8 @@ export async function printJson({ terminal }: CommandContext, value: object): Pr
 }
 
 export function formatResult(result: Result): string {
-  const rows = Object.entries(result).flatMap(([name, value]) =>
-    value === undefined ? [] : [[toHeading(name), toCell(name, value)]],
-  );
-  return formatTable(rows);
+  const known = Object.entries(result).filter(([, value]) => value !== undefined);
+  return formatTable(known.map(([name, value]) => [toHeading(name), toCell(name, value)]));
 }
 
 export function formatResults(names: readonly string[], results: readonly Result[]): string {
@@ -49,7 +44,7 @@ function toHeading(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function toCell(name: string, value: Result[string]): string {
+function toCell(name: string, value: Value): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
   // Identifiers are bigints, which have no separators.

@@ -3,31 +3,25 @@ import { isInvalidInput } from "../core/errors.ts";
 import { PLAN_LIMITS, type PlanTable, validatePlans } from "../plans/plan-limits.ts";
 
 const PLAN_HINT = "Give perMinute and perDay, or 'custom' for a plan whose limits are set per account.";
+const PLANS_HINT =
+  "Give a mapping from the name of each plan to its limits, such as 'starter: { perMinute: 30, perDay: 500 }'.";
 const limit = z.number({ error: "Give a whole number of at least 1." });
+const limits = z.strictObject({ perMinute: limit, perDay: limit });
+const plan = z.union([z.literal("custom"), limits], { error: PLAN_HINT });
 
 /** The names of the limits of a plan, for messages about unknown ones. */
 export const PLAN_FIELDS = ["perMinute", "perDay"];
 
 /** Plans as they are written in a file: limits, or `custom`, by the name of the plan. The standard plans are added. */
 export const plansSchema = z
-  .record(
-    z.string(),
-    z.union([z.literal("custom"), z.strictObject({ perMinute: limit, perDay: limit })], { error: PLAN_HINT }),
-    {
-      error:
-        "Give a mapping from the name of each plan to its limits, such as 'starter: { perMinute: 30, perDay: 500 }'.",
-    },
-  )
+  .record(z.string(), plan, { error: PLANS_HINT })
   .transform((plans): PlanTable => ({ ...PLAN_LIMITS, ...plans }))
-  .check((context) => {
+  .check(({ value: input, issues }) => {
     try {
-      validatePlans(context.value);
+      validatePlans(input);
     } catch (error) {
       if (!isInvalidInput(error)) throw error;
       for (const { path, message } of error.issues)
-        context.issues.push({
-          ...{ code: "custom", message, input: context.value },
-          path: path.split(".").slice(1),
-        });
+        issues.push({ code: "custom", message, input, path: path.split(".").slice(1) });
     }
   });

@@ -178,9 +178,8 @@ Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test
 environment segment of new keys.`;
 
 function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = false }: CommandEntry): void {
-  const unused: string[] = STORE_NAMES.filter((name) => !stores.includes(name)).map(
-    (name) => STORES[name].option,
-  );
+  const others = STORE_NAMES.filter((name) => !stores.includes(name));
+  const unused: string[] = others.map((name) => STORES[name].option);
   if (!stores.includes("postgres")) unused.push(POOL_OPTION);
   if (!plans) unused.push("plans");
   for (const option of program.options) if (unused.includes(option.name())) option.hideHelp();

@@ -39,9 +39,8 @@ export function watchDomainsFile(
       for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
     } catch (error) {
       const state = stamp === "ENOENT" ? "missing" : "invalid";
-      report(
-        `${path} has changed and is ${state}; keeping the previous configuration: ${errorMessage(error)}`,
-      );
+      const problem = `${path} has changed and is ${state}; keeping the previous configuration`;
+      report(`${problem}: ${errorMessage(error)}`);
     }
     return table;
   };

@@ -20,20 +20,16 @@ export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariab
 }
 
 /** Reads the plans that accounts can have: the standard ones, and those of the plans file. */
-export async function readPlans(
-  flags: { readonly plans?: string },
-  env: EnvironmentVariables,
-): Promise<PlanTable> {
+export async function readPlans(flags: PlansFlag, env: EnvironmentVariables): Promise<PlanTable> {
   const path = plansFileOf(flags, env);
   if (path === undefined) return PLAN_LIMITS;
   const { readPlansFile } = await import("./config-files.ts");
   return readPlansFile(path);
 }
 
-export function plansFileOf(
-  { plans }: { readonly plans?: string },
-  env: EnvironmentVariables,
-): string | undefined {
+type PlansFlag = { readonly plans?: string };
+
+export function plansFileOf({ plans }: PlansFlag, env: EnvironmentVariables): string | undefined {
   return plans || readVariable(env, "STORE_ORDERS_PLANS");
 }
 

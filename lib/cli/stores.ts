@@ -111,11 +111,10 @@ export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
 
 /** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
-  const choice = chooseOne(({ option }) => [`--${option}`, flags[option]]) ??
-    chooseOne(({ variable }) => [variable, readVariable(env, variable)]) ?? {
-      kind: "sqlite",
-      location: STORES.sqlite.fallback,
-    };
+  const selected =
+    chooseOne(({ option }) => [`--${option}`, flags[option]]) ??
+    chooseOne(({ variable }) => [variable, readVariable(env, variable)]);
+  const choice: StoreChoice = selected ?? { kind: "sqlite", location: STORES.sqlite.fallback };
   const { postgresPool } = flags;
   if (choice.kind !== "postgres") {
     if (postgresPool === undefined) return choice;
@@ -172,9 +171,8 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   const { mode = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
   // The store could not make the database private. Windows has no file modes.
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    warn(
-      `Other users can access ${path}, and it belongs to another user. Run 'chmod 600 ${path}' as its owner.`,
-    );
+    const fix = `Run 'chmod 600 ${path}' as its owner.`;
+    warn(`Other users can access ${path}, and it belongs to another user. ${fix}`);
   }
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }

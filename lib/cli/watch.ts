@@ -97,17 +97,13 @@ function startDomain({ verification, certificate }: HostObservation, at: Instant
   return isRequested ? { ...domain, state: "certificate_pending", verifiedAt: since } : domain;
 }
 
-function describeHost(
-  domain: TrackedDomain,
-  observation: HostObservation,
-  deployment: Deployment,
-): WatchedHost {
-  const { host, role, reasons } = observation.verification;
+function describeHost(domain: TrackedDomain, observed: HostObservation, deployment: Deployment): WatchedHost {
+  const { host, role, reasons } = observed.verification;
   const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
   const news = [domain.state, domain.attention, ...reasons.map(({ code, found }) => `${code} ${found}`)];
   return {
     ...{ host, role, domain },
-    steps: describeProgress(domain, observation),
+    steps: describeProgress(domain, observed),
     todo: stepsFor(domain, fixes, deployment),
     news: news.join("\n"),
   };
@@ -133,10 +129,7 @@ export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Ins
 function toWatchChange({ host, role, domain, todo }: WatchedHost, at: Instant): object {
   const { state, attention, since, verifiedAt } = domain;
   return {
-    at: formatTimestamp(at),
-    host,
-    role,
-    state,
+    ...{ at: formatTimestamp(at), host, role, state },
     ...(attention === undefined ? {} : { attention }),
     since: formatTimestamp(since),
     ...(verifiedAt === undefined ? {} : { verifiedAt: formatTimestamp(verifiedAt) }),

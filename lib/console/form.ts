@@ -64,9 +64,8 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
   const error = own?.errors[name] === undefined ? undefined : redactKeys(own.errors[name]);
   const value = redactKeys(own?.values[name] ?? field.value ?? "");
   const described = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`];
-  const attributes = html`id="${id}" name="${name}" aria-describedby="${described.join(" ").trim()}"${
-    error === undefined ? "" : html` aria-invalid="true"`
-  }`;
+  const invalid = error === undefined ? "" : html` aria-invalid="true"`;
+  const attributes = html`id="${id}" name="${name}" aria-describedby="${described.join(" ").trim()}"${invalid}`;
   const control =
     options === undefined
       ? html`<input ${attributes} type="${type}" value="${value}" autocomplete="off"${inputMode === undefined ? "" : html` inputmode="${inputMode}"`}>`

@@ -106,9 +106,7 @@ function layout(view: View, path: string, { title, back, lead, actions, notice, 
     const current = path === href || path.startsWith(`${href}/`);
     return html`<li><a href="${href}"${current ? html` aria-current="page"` : ""}>${name}</a></li>`;
   });
-  return documentOf(
-    title,
-    html`<body data-live>
+  const content = html`<body data-live>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
       <p class="brand">Store Orders</p>
@@ -126,8 +124,8 @@ function layout(view: View, path: string, { title, back, lead, actions, notice, 
       </div>
       ${body}
     </main>
-  </body>`,
-  );
+  </body>`;
+  return documentOf(title, content);
 }
 
 /** The search. It sends what was pasted in a body, and asks the browser to keep it nowhere: it can be a key. */
@@ -267,7 +265,6 @@ const RELATIVE = new Intl.RelativeTimeFormat("en");
 function relativeTime(ms: number): string {
   const minutes = Math.trunc(ms / MINUTE_MS);
   if (minutes === 0) return ms > 0 ? "in a moment" : "just now";
-  return Math.abs(minutes) < 60
-    ? RELATIVE.format(minutes, "minute")
-    : RELATIVE.format(Math.trunc(minutes / 60), "hour");
+  if (Math.abs(minutes) < 60) return RELATIVE.format(minutes, "minute");
+  return RELATIVE.format(Math.trunc(minutes / 60), "hour");
 }

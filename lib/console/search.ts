@@ -54,9 +54,8 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     const name = parseHostname(text);
     const snapshot = await domains?.file.read();
     if (!name.ok || !snapshot?.ok) return undefined;
-    const { hostname } = name;
-    const isDomain = snapshot.hosts.some(({ host }) => host === hostname);
-    return isDomain ? pathOf(view, "domains", hostname) : undefined;
+    const isDomain = snapshot.hosts.some(({ host }) => host === name.hostname);
+    return isDomain ? pathOf(view, "domains", name.hostname) : undefined;
   }
 
   async function explainMiss(view: View, text: string, key?: ParsedKey): Promise<Html> {
@@ -78,9 +77,8 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     for await (const { id } of store.accounts.list(start, MAX_LIKE + 1))
       if (id.startsWith(start)) ids.push(id);
     if (ids.length === 0) return html` None begins with it; only the beginnings of account IDs are searched.`;
-    const links = ids
-      .slice(0, MAX_LIKE)
-      .map((id) => html` <a href="${pathOf(view, "accounts", id)}">${id}</a>`);
+    const shown = ids.slice(0, MAX_LIKE);
+    const links = shown.map((id) => html` <a href="${pathOf(view, "accounts", id)}">${id}</a>`);
     return html` These begin with it:${links}${ids.length > MAX_LIKE ? " and more" : ""}.
       Only the beginnings of account IDs are searched.`;
   }

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { changeOf } from "../../orders/delivery.ts";
 import type { Outbox } from "../../orders/order-store.ts";
@@ -16,9 +16,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
       "Lists the orders whose changes wait to be delivered, with the next change of each, the oldest first. One that cannot be read has a problem instead.",
     )
     .option("--failed", "list those whose next change was set aside, because it could not be delivered")
-    .addOption(
-      new Option("--limit <n>", "list at most this many").argParser(readNumberBetween(1, 1_000)).default(100),
-    )
+    .option("--limit <n>", "list at most this many", readNumberBetween(1, 1_000), 100)
     .action(({ failed, limit }: { failed?: true; limit: number }) =>
       withStore(context, async ({ store }) => {
         const found = await outboxOf(store).list(failed ? "failed" : "waiting", limit);

@@ -28,7 +28,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
   /** Checks a database, prints what is wrong and how to repair it, and exits with 1 if anything is. */
-  async function check(choice: StoreChoice, subject: Result, stop?: AbortSignal): Promise<void> {
+  async function check({ kind, location }: StoreChoice, subject: Result, stop?: AbortSignal): Promise<void> {
     const { env, flags, terminal, clock } = context;
     const plans = await readPlans(flags, env);
     const findings: Finding[] = [];
@@ -40,7 +40,6 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       stop?.throwIfAborted();
       progress.update({ ...counts }, 0);
     };
-    const { kind, location } = choice;
     const counts = await STORES[kind]
       .inspect(location)
       .then((inspection) =>
@@ -131,20 +130,16 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       const { flags, env, terminal } = context;
       const { kind, location, poolSize } = chooseStore(flags, env);
       if (kind !== "postgres" && !print) throw invalidInput("--postgres", MIGRATION_HINT);
-      const { describeBlocker, migratePostgres, postgresMigrationSql } = await import(
-        "../../stores/postgres/index.ts"
-      );
-      if (kind !== "postgres") return void (await terminal.print(postgresMigrationSql()));
+      const postgres = await import("../../stores/postgres/index.ts");
+      if (kind !== "postgres") return void (await terminal.print(postgres.postgresMigrationSql()));
       const { name: database, ...options } = readPostgresUrl(location);
-      if (print) return void (await terminal.print(postgresMigrationSql(options)));
+      if (print) return void (await terminal.print(postgres.postgresMigrationSql(options)));
       const onBlocked = (blockers: readonly Blocker[]) => {
-        const message = toPrinted(`Waiting for ${blockers.map(describeBlocker).join("; ")}`);
+        const message = toPrinted(`Waiting for ${blockers.map(postgres.describeBlocker).join("; ")}`);
         terminal.log(flags.json ? JSON.stringify({ code: "blocked", message, blockers }) : message);
       };
-      await printResult(context, {
-        database,
-        ...(await migratePostgres({ ...options, poolSize, onBlocked })),
-      });
+      const migrated = await postgres.migratePostgres({ ...options, poolSize, onBlocked });
+      await printResult(context, { database, ...migrated });
     });
 
   group

@@ -8,12 +8,7 @@ import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Deployment } from "../../domains/verification/advice.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
 import { formatReport } from "../../domains/verification/report.ts";
-import {
-  type DnsResolver,
-  memoizeResolver,
-  normalizeName,
-  recordsIn,
-} from "../../domains/verification/resolver.ts";
+import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
 import {
   explainZone,
   findRecord,
@@ -47,9 +42,8 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .action(async (file: string, flags: CheckFlags & { readonly target: readonly string[] }) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
       const hosts = assignZones(readHosts(file, flags.target), flags.zone);
-      const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, ({ host, role, target, zone }) =>
-        findRecord(resolver, { host, role }, target, { zone }),
-      );
+      const find = (host: TargetedHost) => findRecord(resolver, host, host.target, { zone: host.zone });
+      const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, find);
       const rows = records.map((record) => ({ ...record }));
       await printResults(context, COLUMNS, rows);
       for (const note of new Set(records.flatMap(explainZone))) terminal.log(note);
@@ -145,7 +139,7 @@ const DEFAULT_AUTHORITY: Readonly<Record<Deployment, CertificateAuthority>> = {
   machine: AUTHORITIES.letsencrypt,
 };
 
-function createResolver(server: string | undefined, limits: DnsResolverOptions = {}): DnsResolver {
+function createResolver(server: string | undefined, limits: DnsResolverOptions = {}) {
   try {
     return createDnsResolver(server === undefined ? limits : { ...limits, servers: [server] });
   } catch (error) {
@@ -174,9 +168,8 @@ async function readHostsToCheck(
   { stack, target, zone }: CheckFlags,
 ): Promise<StackDomains & { readonly deployment: Deployment }> {
   if (stack !== undefined) {
-    if (file !== undefined || target !== undefined) {
+    if (file !== undefined || target !== undefined)
       throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
-    }
     const { hosts, knownZones } = await readStackDomains(stack, terminal);
     return { hosts: assignZones(hosts, zone), knownZones, deployment: "stack" };
   }
@@ -194,9 +187,7 @@ function readHosts(file: string, targets: readonly string[]): readonly TargetedH
   return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
 }
 
-interface TargetedHost extends HostToVerify {
-  readonly target: string;
-}
+type TargetedHost = HostToVerify & { readonly target: string };
 
 function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
   const zones = readZones(values, (name) => hosts.some(({ host }) => host === name));

@@ -29,59 +29,54 @@ export function addImportCommand(parent: Command, context: CommandContext): void
       ).choices(ORDER_STATUSES),
     )
     .addHelpText("after", HELP)
-    .action(
-      async (file: string, { rejects: rejectsFile, status }: { rejects?: string; status?: OrderStatus }) => {
-        const { env, flags, terminal } = context;
-        await using source = await openSource(file, context);
-        await withStoreOrCreate(context, async ({ store }) => {
-          await using rejects = await openRejects(rejectsFile, source, chooseStore(flags, env));
-          // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
-          setFlagsFromString("--semi-space-growth-factor=1");
+    .action(async (file: string, options: { rejects?: string; status?: OrderStatus }) => {
+      const { env, flags, terminal } = context;
+      await using source = await openSource(file, context);
+      await withStoreOrCreate(context, async ({ store }) => {
+        await using rejects = await openRejects(options.rejects, source, chooseStore(flags, env));
+        // V8 would grow its young generation to 100 MB for this stream of short-lived lines, without a benefit.
+        setFlagsFromString("--semi-space-growth-factor=1");
 
-          let line = 0;
-          let counts = { placed: 0, unchanged: 0, rejected: 0 };
-          const progress = await createProgress(terminal, {
-            format: "{placed} placed, {unchanged} unchanged, {rejected} rejected",
-            size: source.size,
-            initial: counts,
-          });
-          const reportStop = (hint: string) => {
-            progress.stop();
-            const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
-            terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
-          };
-          const stop = stopSignal(context);
-          addAbortSignal(stop, source.chunks);
-          try {
-            const place: OrderStore["place"] = (orders) =>
-              store.orders.place(orders, context.clock(), { by: "orders import" });
-            const lines = splitLines(readFormat(source.chunks, file));
-            for await (const step of importOrders(lines, { place }, status)) {
-              const { rejects: rejectedLines, ...totals } = step;
-              ({ line, ...counts } = totals);
-              for (const { number, reason: message } of rejectedLines) {
-                const rejected = JSON.stringify({ code: "rejected", line: number, message });
-                progress.log(flags.json ? rejected : `line ${number}: ${message}`);
-              }
-              await rejects.write(rejectedLines);
-              await terminal.drainLog();
-              progress.update(counts, source.bytesRead());
-            }
-          } catch (error) {
-            if (stop.aborted) {
-              reportStop("To continue, import the same file again");
-              return context.exit(EXIT.failed);
-            }
-            reportStop("Fix the cause, then import the same file again");
-            const isDamaged = systemErrorCode(error).startsWith("Z_");
-            throw isDamaged ? invalidInput(file, `It cannot be unpacked: ${errorMessage(error)}.`) : error;
-          }
+        let line = 0;
+        let counts = { placed: 0, unchanged: 0, rejected: 0 };
+        const format = "{placed} placed, {unchanged} unchanged, {rejected} rejected";
+        const progress = await createProgress(terminal, { format, size: source.size, initial: counts });
+        const reportStop = (hint: string) => {
           progress.stop();
-          await printResult(context, counts);
-          if (counts.rejected > 0) context.exit(EXIT.failed);
-        });
-      },
-    );
+          const message = `The import stopped after line ${line}. ${hint}; orders that were imported are skipped.`;
+          terminal.log(flags.json ? JSON.stringify({ code: "stopped", line, message }) : message);
+        };
+        const stop = stopSignal(context);
+        addAbortSignal(stop, source.chunks);
+        try {
+          const place: OrderStore["place"] = (orders) =>
+            store.orders.place(orders, context.clock(), { by: "orders import" });
+          const lines = splitLines(readFormat(source.chunks, file));
+          const steps = importOrders(lines, { place }, options.status);
+          for await (const { rejects: rejectedLines, ...totals } of steps) {
+            ({ line, ...counts } = totals);
+            for (const { number, reason: message } of rejectedLines) {
+              const rejected = JSON.stringify({ code: "rejected", line: number, message });
+              progress.log(flags.json ? rejected : `line ${number}: ${message}`);
+            }
+            await rejects.write(rejectedLines);
+            await terminal.drainLog();
+            progress.update(counts, source.bytesRead());
+          }
+        } catch (error) {
+          if (stop.aborted) {
+            reportStop("To continue, import the same file again");
+            return context.exit(EXIT.failed);
+          }
+          reportStop("Fix the cause, then import the same file again");
+          const isDamaged = systemErrorCode(error).startsWith("Z_");
+          throw isDamaged ? invalidInput(file, `It cannot be unpacked: ${errorMessage(error)}.`) : error;
+        }
+        progress.stop();
+        await printResult(context, counts);
+        if (counts.rejected > 0) context.exit(EXIT.failed);
+      });
+    });
 }
 
 const HELP = `

@@ -44,9 +44,8 @@ export function defineOrders(group: Command, context: CommandContext): void {
           const { at, token: _token, ...rest } = change;
           return { id: changeIdOf(id, index + 1, change), at: new Date(at).toISOString(), ...rest };
         });
-        const history = context.flags.json
-          ? changes
-          : changes.map(({ id: _id, ...change }) => Object.values(change).join(" "));
+        const lines = changes.map(({ id: _id, ...change }) => Object.values(change).join(" "));
+        const history = context.flags.json ? changes : lines;
         return printResult(context, { ...summarizeOrder(order), history });
       }),
     );
@@ -67,10 +66,8 @@ export function defineOrders(group: Command, context: CommandContext): void {
           if (orders.length > limit) break;
         }
         await printResults(context, COLUMNS, orders.slice(0, limit).map(summarizeOrder));
-        if (orders.length > limit)
-          terminal.log(
-            `There are more orders than these ${formatCount(limit)}. Use a larger --limit, or 'orders export' for all.`,
-          );
+        const more = `There are more orders than these ${formatCount(limit)}.`;
+        if (orders.length > limit) terminal.log(`${more} Use a larger --limit, or 'orders export' for all.`);
       }),
     );
 

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
@@ -62,12 +63,9 @@ export function defineServe(command: Command, context: CommandContext): void {
       });
       const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
       const database = existing ? chooseStore(storeFlags, env) : undefined;
-      const files = [
-        plansFileOf(storeFlags, env),
-        file,
-        flags.webhookSecretFile,
-        database?.kind === "sqlite" ? database.location : undefined,
-      ].filter((path) => path !== undefined);
+      const databaseFile = database?.kind === "sqlite" ? database.location : undefined;
+      const named = [plansFileOf(storeFlags, env), file, flags.webhookSecretFile, databaseFile];
+      const files = named.filter((path) => path !== undefined);
       // A person at a terminal sees at once that a name is mistyped.
       if (terminal.screen === undefined)
         await waitForFiles(files, warn, context.wait, () => signal !== undefined);
@@ -75,7 +73,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         return log.write("info", `Stopped because of ${signal}, before it has served.`);
       const plans = await readPlans(storeFlags, env);
       const deliver = await readWebhook(flags);
-      const reportDelivery = (error: unknown, change?: DeliveredChange) =>
+      const onError = (error: unknown, change?: DeliveredChange) =>
         warn(`${change === undefined ? "" : `change ${change.id}: `}${errorMessage(error)}`);
       // Before the database is created: invalid domains must leave nothing behind.
       const plan = readPlan(flags, env);
@@ -101,19 +99,14 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...(hosts && { hosts }),
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
-        const server = await listenOn(address, "--host or HOST, --port or PORT", () =>
-          startNodeServer({ handler, ...address, trustProxy, limits }),
-        );
+        const start = () => startNodeServer({ handler, ...address, trustProxy, limits });
+        const server = await listenOn(address, "--host or HOST, --port or PORT", start);
         metrics?.watch(server);
-        const delivery =
-          deliver && deliverChanges({ store, deliver, concurrency: 16, onError: reportDelivery });
-        log.write("info", `Started store-orders ${version} on Node ${process.version}.`, {
-          ...{ version, node: process.version, store: name, schema, environment },
-          settings: {
-            ...{ ...address, ...handlerOptions, trustProxy, ...limits },
-            ...{ plan, plans, domains: file, preview: flags.preview },
-          },
-        });
+        const delivery = deliver && deliverChanges({ store, deliver, concurrency: 16, onError });
+        const served = { plan, plans, domains: file, preview: flags.preview };
+        const settings = { ...address, ...handlerOptions, trustProxy, ...limits, ...served };
+        const details = { version, node: process.version, store: name, schema, environment, settings };
+        log.write("info", `Started store-orders ${version} on Node ${process.version}.`, details);
         try {
           if (flags.reportOnly)
             warn("--report-only: limits and bans reject no request with a valid key, and are only reported.");
@@ -130,8 +123,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           if (demo && key === undefined) warn(explainNotSeeded(storeFlags));
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
-          const graceMs = STOP_MS;
-          await Promise.all([server.close({ graceMs }), delivery?.stop({ graceMs })]);
+          await Promise.all([server.close(STOP), delivery?.stop(STOP)]);
         }
         log.write("info", "Stopped.");
       };
@@ -142,7 +134,7 @@ export function defineServe(command: Command, context: CommandContext): void {
 const EVERY_HOST = "Without --domains every host is served. Omit it, or add --domains.";
 
 /** The time for what is under way when a signal stops the process. Docker kills it after ten seconds. */
-const STOP_MS = 8_000;
+const STOP = { graceMs: 8_000 };
 
 const HELP = `
 Examples:
@@ -176,6 +168,8 @@ interface ServeFlags {
 }
 
 function addServeOptions(command: Command): Command {
+  const readOrigin = each(checkedBy(findOriginProblem));
+  const readMinutes = readNumberBetween(1, 1_440);
   return command
     .option("--host <host>", "the address to listen on (HOST; default: 127.0.0.1)")
     .option("--port <port>", "the port to listen on, 0 for a free one (PORT; default: 8787)", readPort)
@@ -204,22 +198,14 @@ function addServeOptions(command: Command): Command {
     .option("--base-path <path>", "serve everything below this path", checkedBy(findBasePathProblem))
     .option("--server <url...>", "further base URLs for the OpenAPI document (repeatable)", each(readBaseUrl))
     .option("--docs-url <url>", "the page that deprecated operations link to (default: /docs)", readUrl)
-    .option(
-      "--cors-origin <origin...>",
-      "let web pages of this origin call the API (repeatable)",
-      each(checkedBy(findOriginProblem)),
-    )
+    .option("--cors-origin <origin...>", "let web pages of this origin call the API (repeatable)", readOrigin)
     .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
     .option(
       "--ban-after <rejections>",
       `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`,
       readNumberBetween(1, 10_000),
     )
-    .option(
-      "--ban-minutes <minutes>",
-      `how long a ban lasts (default: ${DEFAULT_BAN_POLICY.durationMs / MINUTE_MS})`,
-      readNumberBetween(1, 1_440),
-    )
+    .option("--ban-minutes <minutes>", `how long a ban lasts (default: ${BAN_MINUTES})`, readMinutes)
     .option(
       "--key-header <name...>",
       "also read keys from this header, such as x-api-key (repeatable)",
@@ -233,6 +219,7 @@ function addServeOptions(command: Command): Command {
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
 }
 
+const BAN_MINUTES = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS;
 const MAX_WAIT_MS = 60_000;
 const LOOK_MS = 500;
 
@@ -268,7 +255,7 @@ function toHandlerOptions({
   docsUrl = `${basePath}${DOCS_PATH}`,
   corsOrigin,
   banAfter = DEFAULT_BAN_POLICY.maxRejections,
-  banMinutes = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS,
+  banMinutes = BAN_MINUTES,
   keyHeader,
   reportOnly,
 }: ServeFlags) {
@@ -298,9 +285,8 @@ function readLimits({ keepAliveSeconds }: ServeFlags, env: EnvironmentVariables)
 
 function readPlatformHost(text: string): string {
   const name = bareHost(isIPv6(text) ? `[${text}]` : text);
-  if (name === "" || /:\d*$/.test(text.replace(/^\[?[0-9a-f:.]+\]?$/i, ""))) {
+  if (name === "" || /:\d*$/.test(text.replace(/^\[?[0-9a-f:.]+\]?$/i, "")))
     return invalid("Write a name or an IP address without a port, such as orders-api or 10.0.0.5.");
-  }
   return name;
 }
 
@@ -313,9 +299,8 @@ async function startMetrics(
   const { createMetrics, startMetricsServer } = await import("../../metrics/index.ts");
   const metrics = createMetrics({ buildInfo: { version } });
   const isCustomHost = (host: string) => hosts?.().customHosts.has(bareHost(host)) === true;
-  const { url, close } = await listenOn(address, "--metrics", () =>
-    startMetricsServer({ metrics, isCustomHost, ...address }),
-  );
+  const start = () => startMetricsServer({ metrics, isCustomHost, ...address });
+  const { url, close } = await listenOn(address, "--metrics", start);
   return { ...metrics, url, [Symbol.asyncDispose]: close };
 }
 
@@ -325,12 +310,9 @@ async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags
     throw invalidInput("--webhook-secret-file", "Add --webhook with the address of the receiver.");
   if (file === undefined)
     throw invalidInput("--webhook", "Add --webhook-secret-file with a file that contains the secret.");
-  let secrets: string;
-  try {
-    secrets = readFileSync(file, "utf8");
-  } catch (error) {
+  const secrets = await readFile(file, "utf8").catch((error: unknown) => {
     throw invalidInput("--webhook-secret-file", explainFileError(error, "read"));
-  }
+  });
   const { webhook } = await import("../../webhooks/index.ts");
   try {
     return webhook({ url, secret: secrets.split(/\s+/).filter((secret) => secret !== "") });

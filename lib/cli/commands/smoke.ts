@@ -39,11 +39,10 @@ export function defineSmoke(command: Command, context: CommandContext): void {
       const ok = checks.every((each) => each.ok);
       if (context.flags.json) await printJson(context, { baseUrl, ok, checks });
       else {
-        const rows = checks.map((each) => ({
-          check: each.check,
-          result: each.ok ? "ok" : "failed",
-          problem: each.problems.map(escapeControls),
-        }));
+        const rows = checks.map(({ check, ok: passed, problems }) => {
+          const problem = problems.map(escapeControls);
+          return { check, result: passed ? "ok" : "failed", problem };
+        });
         await context.terminal.print(formatResults(["check", "result", "problem"], rows));
       }
       if (!ok) context.exit(EXIT.failed);
@@ -80,14 +79,12 @@ const WRONG_KEY = "store-orders-smoke-test";
 
 function testsFor(key: string, order: bigint | undefined): readonly Test[] {
   const list = { path: "/store/orders", key, status: 200 };
+  const challenge = { "x-request-id": /./, "www-authenticate": /^Bearer\b/i };
   const tests: readonly Test[] = [
     { name: "list", ...list, headers: { "content-type": /^application\/json\b/ }, findProblem: findUnclosed },
     { name: "headers", ...list, headers: LIST_HEADERS },
     { name: "limits", ...list, findProblem: findUncounted },
-    {
-      ...{ name: "no key", path: list.path, ...error("missing_api_key") },
-      headers: { "x-request-id": /./, "www-authenticate": /^Bearer\b/i },
-    },
+    { name: "no key", path: list.path, ...error("missing_api_key"), headers: challenge },
     { name: "wrong key", path: list.path, key: WRONG_KEY, ...error("invalid_api_key") },
     { name: "readiness", path: "/../readyz", status: 200 },
   ];

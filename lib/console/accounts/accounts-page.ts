@@ -107,21 +107,13 @@ export async function sendAccountsPage(
     ["Previous page", starts.length < 2 ? undefined : linkTo({ starts: starts.slice(0, -1) })],
     ["Next page", next && linkTo({ starts: [...starts, next].slice(-MAX_STARTS) })],
   ]);
-  const filters = FILTER_NAMES.map(
-    (each) => [FILTERS[each][0], linkTo({ show: each }), each === show] as const,
-  );
+  const filters = FILTER_NAMES.map((to) => [FILTERS[to][0], linkTo({ show: to }), to === show] as const);
   const rows = shown.map((account) => {
     const { id, keys } = account;
     const { minute, day } = usageBars(account, now, plans);
     const activeKeys = keys.filter((key) => isActive(key, now)).length;
-    const cells = [
-      itemLink(view, "accounts", id),
-      planName(account, plans),
-      minute,
-      day,
-      activeKeys,
-      stateOf(account, now, plans),
-    ];
+    const [link, state] = [itemLink(view, "accounts", id), stateOf(account, now, plans)];
+    const cells = [link, planName(account, plans), minute, day, activeKeys, state];
     return { id: `account-${id}`, cells };
   });
   const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;

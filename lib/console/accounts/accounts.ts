@@ -10,7 +10,6 @@ import {
   createAccounts,
   explainEnvironment,
   type IssuedKey,
-  type KeyResult,
 } from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
@@ -86,9 +85,15 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     if (accountId.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
     return noticeOf(await accounts.delete(id), "");
   });
-  addChange("keys", "issue", async (id, { expiresAt = "", name = "" }) =>
-    noticeOf(await issue(await accountsForKeys(), id, expiresAt, name.trim()), showKey),
-  );
+  addChange("keys", "issue", async (id, { expiresAt: day = "", name = "" }) => {
+    const keys = await accountsForKeys();
+    const start = `${day}T00:00:00Z`;
+    // `Date` would take the 31st of February for a day in March.
+    if (day !== "" && !isDateTime(start)) throw invalidInput("expiresAt", "Give a date, such as 2030-01-01.");
+    const expiry = day === "" ? {} : { expiresAt: Date.parse(start) };
+    const named = name.trim() === "" ? {} : { name: name.trim() };
+    return noticeOf(await keys.issueKey(id, { ...named, ...expiry }), showKey);
+  });
   addChange("keys/:key/rotate", "rotate", async (id, fields, key) => {
     const overlapMs = Number(fields["overlapMs"] || Number.NaN);
     const result = await (await accountsForKeys()).rotateKey(key, { overlapMs });
@@ -107,15 +112,6 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     const record = erased && html` What the store kept of it is erased. ${erased}`;
     return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}${record}`);
   });
-}
-
-function issue(accounts: Accounts<string>, id: string, day: string, name: string): Promise<KeyResult> {
-  const named = name === "" ? {} : { name };
-  if (day === "") return accounts.issueKey(id, named);
-  const start = `${day}T00:00:00Z`;
-  // `Date` would take the 31st of February for a day in March.
-  if (!isDateTime(start)) throw invalidInput("expiresAt", "Give a date, such as 2030-01-01.");
-  return accounts.issueKey(id, { ...named, expiresAt: Date.parse(start) });
 }
 
 /** Says which limit still rejects the requests of an account, if one does; the longer one of two. */

@@ -77,13 +77,10 @@ export interface DomainsFile {
   change(version: string, change: DomainChange): Promise<DomainsChange>;
 }
 
+type FileOptions = Pick<DomainsOptions, "path" | "plan" | "target" | "zones">;
+
 /** Opens a domains file. It is read at every call, and parsed only if it has changed. */
-export function openDomainsFile({
-  path,
-  plan,
-  target,
-  zones,
-}: Pick<DomainsOptions, "path" | "plan" | "target" | "zones">): DomainsFile {
+export function openDomainsFile({ path, plan, target, zones }: FileOptions): DomainsFile {
   let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
 
   function snapshotOf({ version, text }: FileContent): HostsSnapshot {
@@ -126,9 +123,8 @@ export function changeDomains(
   const changed = editText(text, before.document, change);
   if (changed === undefined) return NOT_EDITABLE;
   const after = parseFile(changed, plan);
-  return after.ok
-    ? { ok: true, text: changed }
-    : { ok: false, code: "invalid_domains", issues: after.problems };
+  if (after.ok) return { ok: true, text: changed };
+  return { ok: false, code: "invalid_domains", issues: after.problems };
 }
 
 /** A valid domains file, or all of its problems. */
@@ -203,21 +199,15 @@ function addHost(document: yaml.Document, mapping: yaml.YAMLMap, { host, role }:
     // An empty mapping is written as {}, which is no place for a list of hosts.
     if (mapping.items.length === 0) mapping.flow = false;
     mapping.items.unshift(document.createPair("primary", host));
-  } else if (role === "redirect") {
-    const redirect = document.createNode({ from: host, to: primary, status: 301 }, { flow: true });
-    append(document, mapping, "redirects", redirect);
-  } else append(document, mapping, "aliases", document.createNode(host));
-}
-
-function append(
-  document: yaml.Document,
-  mapping: yaml.YAMLMap,
-  key: "aliases" | "redirects",
-  item: yaml.Node,
-): void {
+    return;
+  }
+  const isAlias = role === "alias";
+  const key = isAlias ? "aliases" : "redirects";
+  const content = isAlias ? host : { from: host, to: primary, status: 301 };
+  const item = document.createNode(content, { flow: !isAlias });
   const list = mapping.get(key);
   if (yaml.isSeq(list)) list.items.push(item);
-  else mapping.set(document.createNode(key), document.createNode([item], { flow: key === "aliases" }));
+  else mapping.set(document.createNode(key), document.createNode([item], { flow: isAlias }));
 }
 
 /** Removes a host, which the file has in any spelling, with the comment above it. */

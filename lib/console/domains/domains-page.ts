@@ -79,12 +79,9 @@ const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State"], ["Actions"]] a
 /** The problems of the file, each with its position. Nothing can be changed until they are fixed. */
 export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
   const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
-  return panel(
-    "problems",
-    html`<code>${name}</code> has ${count}`,
-    html`<ul class="problems">${problems.map(problemLine)}</ul>
-      <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>`,
-  );
+  const body = html`<ul class="problems">${problems.map(problemLine)}</ul>
+      <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>`;
+  return panel("problems", html`<code>${name}</code> has ${count}`, body);
 }
 
 function problemLine({ line, column, path, message }: HostsProblem): Html {

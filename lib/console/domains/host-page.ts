@@ -39,10 +39,8 @@ export async function sendHostPage(
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
   if (c.req.query("added") === undefined) return undefined;
   const next = target === undefined ? "" : " Set its record at the DNS provider, then choose Verify.";
-  return {
-    kind: "success",
-    message: `${host} has been added: a running server knows it from the next request on.${next}`,
-  };
+  const message = `${host} has been added: a running server knows it from the next request on.${next}`;
+  return { kind: "success", message };
 }
 
 /** The record to set at the DNS provider, each value with a button that copies it. Its zone may be a guess. */
@@ -55,13 +53,10 @@ function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: bo
     target === undefined ? UNKNOWN_VALUE : row("Value", "record-value", target, "exactly as written"),
     row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
   ];
-  return panel(
-    "record",
-    "Record to set at the DNS provider",
-    html`<dl class="record">${rows}</dl>
+  const body = html`<dl class="record">${rows}</dl>
       ${type === "CNAME" ? "" : APEX}
-      ${showsNotes ? notesOf(explainZone(record)) : ""}`,
-  );
+      ${showsNotes ? notesOf(explainZone(record)) : ""}`;
+  return panel("record", "Record to set at the DNS provider", body);
 }
 
 const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME

@@ -129,8 +129,7 @@ export function createProgress(
     /** Verifies a host again if it is on its way to live, and if the last time is long enough ago. Does not wait. */
     continue(host: HostToVerify): void {
       const last = of(host.host);
-      if (last === undefined || last.domain.state === "live" || last.domain.state === "needs_attention")
-        return;
+      if (last === undefined || ["live", "needs_attention"].includes(last.domain.state)) return;
       // A verification never throws: an error is part of its result.
       if (clock() - last.observedAt >= intervalMs) void start(host);
     },

@@ -62,16 +62,12 @@ export async function sendOrderPage(
     cells: [event, new Date(at).toISOString(), html`<code>${by}</code>`, html`<code>${requestId}</code>`],
   }));
   const shipped = "Shipped: it can no longer be cancelled. Fulfil marks it as complete.";
-  const lead = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";
+  const next = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";
+  const lead = isKnown ? next : explainUnknownStatus(order);
   const known = table(HISTORY_COLUMNS, changes, "Its changes are not known.");
   const body = html`${panel("record", "Record", facts)} ${panel("history", "History", known, { layout: "flush cards" })}`;
-  return sendPage(c, {
-    ...page,
-    title: `Order ${id}`,
-    lead: isKnown ? lead : explainUnknownStatus(order),
-    actions: orderActions(view, order, now),
-    body,
-  });
+  const actions = orderActions(view, order, now);
+  return sendPage(c, { ...page, title: `Order ${id}`, lead, actions, body });
 }
 
 /** Finds an order, or what is wrong with one that cannot be read. */

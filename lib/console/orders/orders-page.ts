@@ -207,10 +207,9 @@ function explainEmpty({ status, id }: OrderTable, hasMore: boolean): string | Ht
 }
 
 function titleOf({ status, side, id }: OrderTable): string {
-  const subject =
-    status === undefined ? "All orders" : `${status[0]?.toUpperCase()}${status.slice(1)} orders`;
-  if (id === undefined) return side === "after" ? subject : `${subject}, last page`;
-  return `${subject}, ${side} ${id}`;
+  const orders = status === undefined ? "All orders" : `${status[0]?.toUpperCase()}${status.slice(1)} orders`;
+  if (id === undefined) return side === "after" ? orders : `${orders}, last page`;
+  return `${orders}, ${side} ${id}`;
 }
 
 /**

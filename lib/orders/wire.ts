@@ -200,7 +200,8 @@ export function parseFields(value: unknown): ParsedOrder<OrderFields> {
     const validate = VALIDATORS.get(path);
     if (validate === undefined) issues.push({ path, message: UNKNOWN_FIELD });
     else if (fields[path] !== undefined) {
-      const message = validate(fields[path]);
+      const isEmpty = fields[path] === null && path !== "id";
+      const message = isEmpty ? "Leave out a field that has no value." : validate(fields[path]);
       if (message !== undefined) issues.push({ path, message });
     }
   }

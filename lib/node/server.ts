@@ -10,6 +10,8 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+// The global ones can be faked by a test, which would then wait for the connections of its server.
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import { assertOptions, invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
-import { expect, test, vi } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createHandler } from "../../lib/http/handler.ts";
 import { startMetricsServer } from "../../lib/metrics/index.ts";
 import { toNodeHandler } from "../../lib/node/handler.ts";
@@ -126,6 +127,15 @@ test("a shutdown lets a request finish and accepts no new one", async () => {
   release();
   expect((await underWay).status).toBe(204);
   await closed;
+});
+
+test("a shutdown under fake timers does not wait until Node closes an idle connection", async () => {
+  const { url, server } = await serve();
+  await (await fetch(`${url}/v1/store/orders`)).text();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const closed = server.close().then(() => "closed");
+  expect(await Promise.race([closed, delay(4_000, "waits")])).toBe("closed");
 });
 
 test("a shutdown closes connections that do not finish within the grace period", async () => {

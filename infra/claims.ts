@@ -4,7 +4,7 @@ import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 /** What only one component of a program can have, or of those in a scope. */
 interface Claim {
   readonly subject: string;
-  readonly scope?: string | undefined;
+  readonly scope?: unknown;
   /** @default another name */
   readonly fix?: string;
 }
@@ -45,7 +45,7 @@ export function claim(component: pulumi.Resource, name: string, wanted: Claim[],
 }
 
 /** What a host claims: its record everywhere, and all else with the same AWS provider. */
-export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: string): Claim[] {
+export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: unknown): Claim[] {
   const fix =
     "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
   const host = { subject: `The host ${plan.host}`, fix };
@@ -53,8 +53,8 @@ export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, s
   return [{ ...host, scope }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
 }
 
-/** The AWS provider of a component, by name: in a component provider, each component has another object for it. */
-export function providerOf(component: pulumi.Resource): string | undefined {
+/** The AWS provider of a component. In a component provider, each component has another object for the same one. */
+export function providerOf(component: pulumi.Resource): unknown {
   const provider = component.getProvider("aws:index:Provider");
-  return provider && pulumi.resourceName(provider);
+  return provider && !pulumi.runtime.getStackResource() ? pulumi.resourceName(provider) : provider;
 }

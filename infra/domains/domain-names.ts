@@ -63,7 +63,9 @@ export async function findEarlyRedirects(
     const planned = roleOfRedirect(primary.host);
     const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : planned;
     const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Add ${primary.host} under 'aliases' first. Make it the primary, and ${host} a redirect to it, in an update after it is live.`;
-    if (role !== planned) (isManual || role === undefined ? warnings : problems).push(message);
+    // Without where it leads: the tag of an earlier version.
+    const isUnknown = role === undefined || role === "redirect";
+    if (role !== planned) (isManual || isUnknown ? warnings : problems).push(message);
   });
   await Promise.all(checks);
   return { problems, warnings };

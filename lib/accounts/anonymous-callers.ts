@@ -25,8 +25,8 @@ export interface AnonymousCallers {
 /** The lookup of a key, or of a host, of which nothing is known. */
 export interface Lookup {
   /**
-   * Begins it; false if its network has no request left. Waits while the network has as many lookups as it may make
-   * requests in a minute, but rejects with `StoreUnavailableError` after the time of a store call.
+   * Begins it; false if its network has no request left. Waits while the network has as many lookups as requests left, and
+   * at least a third of those in a minute. Rejects with `StoreUnavailableError` after the time of a store call.
    */
   begin(): Promise<boolean>;
   /**
@@ -118,20 +118,29 @@ export function createAnonymousCallers({
     return readCounter(site, subnet);
   }
 
-  /** Waits for one of the counter's places; false if it has no request left. */
+  /** With few requests left, so many lookups still go on at once. Valid keys would otherwise be looked up one by one. */
+  const minPlaces = Math.ceil(limits.perMinute / 3);
+
+  /** Waits for a place among the lookups of a counter; false if it has no request left. */
   async function takePlace(counter: Counter, at: Instant): Promise<boolean> {
     for (;;) {
-      if (quotaOf(counter, at).remaining === 0) {
+      const { remaining } = quotaOf(counter, at);
+      if (remaining === 0) {
         wakeNext(counter);
         return false;
       }
-      if (counter.lookups < limits.perMinute) {
+      if (counter.lookups < Math.max(remaining, minPlaces)) {
         counter.lookups++;
         return true;
       }
       const { promise, resolve } = Promise.withResolvers<void>();
       counter.waiting.add(resolve);
-      await settleWithin(MAX_STORE_CALL_MS, promise).finally(() => counter.waiting.delete(resolve));
+      const turn = settleWithin(
+        MAX_STORE_CALL_MS,
+        promise,
+        "The lookup of other keys or hosts of this network",
+      );
+      await turn.finally(() => counter.waiting.delete(resolve));
     }
   }
 

@@ -36,7 +36,7 @@ export function wholeClock(clock: Clock): Clock {
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** Throws `InvalidInputError` unless each option is a whole number that a timer takes, in milliseconds or a count. */
+/** Throws `InvalidInputError` unless each option is a whole number that a timer takes. */
 export function assertLimits(limits: Readonly<Record<string, number>>): void {
   for (const [name, limit] of Object.entries(limits))
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TIMER_MS)

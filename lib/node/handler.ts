@@ -49,11 +49,9 @@ export function toNodeHandler(
   const { trustProxy = false } = options;
   assertHandler(handler);
   const proxies = countProxies(trustProxy);
-  /** Connections with a request that two servers could parse differently. What follows it may be none. */
-  const refused = new WeakSet<object>();
 
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
-    if (refused.has(req.socket)) return;
+    if (refused.has(req.socket)) return void res.destroy();
     // Read before the first wait: a framework can change the URL for the time of this call.
     const head = new NodeRequestHead(req);
     // Connect, and all that is like it, keeps there what it has received.
@@ -79,6 +77,9 @@ export function toNodeHandler(
   // A handler of `createHandler` never rejects. Whatever fails here closes the connection.
   return (req, res) => void respond(req, res).catch(() => res.destroy());
 }
+
+/** Connections with a request that two servers could parse differently. What follows it may be none. */
+const refused = new WeakSet<object>();
 
 /** Throws `InvalidInputError` unless the value is a function: every request would fail. */
 export function assertHandler(handler: unknown): void {

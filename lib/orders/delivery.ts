@@ -145,7 +145,9 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   const {
     onError = (error, change) => logHookError(error, change ? `delivery of ${change.id}` : "deliverChanges"),
   } = options;
-  assertLimits({ maxAttempts, concurrency, timeoutMs, pollMs });
+  assertLimits({ concurrency, timeoutMs, pollMs });
+  if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
+    throw invalidInput("maxAttempts", "Use a whole number of at least 1.");
   const clock = wholeClock(givenClock ?? systemClock);
   if (typeof deliver !== "function") throw invalidInput("deliver", "Pass a function.");
   // The clock of the system can be set while this runs.

@@ -146,11 +146,12 @@ test("a lookup waits while its network has the most at once, and begins when one
 });
 
 test.each([
-  ["of an address with one request left are as many as with all", () => "192.0.2.1", 3],
-  ["of ever new /64 networks of a /48 are as many as of four", (n: number) => `2001:db8:1:${n % 100}::1`, 12],
-])("lookups at once %s", async (_name, addressOf, expected) => {
-  const callers = createAnonymousCallers({ limits: { perMinute: 3, perDay: 5 } });
-  for (let request = 0; request < 2; request++) callers.count("192.0.2.1", AT);
+  ["of an address are as many as requests left", 0, () => "192.0.2.1", 30],
+  ["of an address are a third of those in a minute if fewer are left", 29, () => "192.0.2.1", 10],
+  ["of ever new /64 networks of a /48 are those of four", 0, (n: number) => `2001:db8:1:${n % 100}::1`, 120],
+])("lookups at once %s", async (_name, used, addressOf, expected) => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 30, perDay: 50 } });
+  for (let request = 0; request < used; request++) callers.count("192.0.2.1", AT);
   let begun = 0;
   const late = () => {};
   for (let n = 0; n < 300; n++) {

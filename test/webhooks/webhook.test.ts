@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, InvalidInputError } from "../../lib/core/errors.ts";
 import type { DeliveredChange } from "../../lib/orders/delivery.ts";
 import { webhook } from "../../lib/webhooks/index.ts";
@@ -53,9 +53,9 @@ describe("a webhook", () => {
   test("uses the fetch that the program has when a change is delivered", async () => {
     const deliver = webhook({ url, secret: FIRST });
     const replaced = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response());
+    onTestFinished(() => replaced.mockRestore());
     await deliver(CHANGE);
     expect([replaced.mock.calls.length, received.length]).toEqual([1, 0]);
-    replaced.mockRestore();
   });
 
   test("is a signed request that the reference library verifies, with exact numbers", async () => {

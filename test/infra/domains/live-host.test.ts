@@ -20,12 +20,17 @@ const hostsAt = (at: TestCloud) => at.records().map(({ name }) => name);
 /** The state after `pulumi state delete` of the records that route hosts. */
 const withoutRoutes = (state: State) => new Map([...state].filter(([urn]) => !urn.endsWith("-route")));
 /** The domain names as they are after `aws apigateway untag-resource` with these keys. */
-function untag(at: TestCloud, { state }: Outcome, keys: readonly string[]) {
+function untag(
+  at: TestCloud,
+  { state }: Outcome,
+  keys: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+) {
   for (const { id, registration } of state.values()) {
     if (registration.type !== DOMAIN) continue;
     const { tags, ...inputs } = registration.inputs;
     const kept = Object.entries(tags ?? {}).filter(([key]) => !keys.includes(key));
-    at.update(id, { ...registration, inputs: { ...inputs, tags: Object.fromEntries(kept) } });
+    at.update(id, { ...registration, inputs: { ...inputs, tags: { ...Object.fromEntries(kept), ...more } } });
   }
 }
 
@@ -182,15 +187,21 @@ describe("a live host that is to redirect to a host without a record", () => {
     expect(hostsAt(rest)).toContain(NEXT);
   });
 
-  test("is only warned of if an earlier version deployed it, because it may be one already", async () => {
-    const here = cloud();
-    const before = await success(update(one, { cloud: here }));
-    untag(here, before, ["store-orders:role", "store-orders:records"]);
-    const outcome = await success(
-      update(withDomains(swapped), { cloud: here, state: before.state, preview: true }),
-    );
-    expect(messages(outcome, 2)).toEqual([REFUSED]);
-  });
+  test.each([
+    ["", {}],
+    ["as a redirect of which it did not say where it leads", { "store-orders:role": "redirect" }],
+  ])(
+    "is only warned of if an earlier version deployed it %s, because it may be one already",
+    async (_case, tags) => {
+      const here = cloud();
+      const before = await success(update(one, { cloud: here }));
+      untag(here, before, ["store-orders:role", "store-orders:records"], tags);
+      const outcome = await success(
+        update(withDomains(swapped), { cloud: here, state: before.state, preview: true }),
+      );
+      expect(messages(outcome, 2)).toEqual([REFUSED]);
+    },
+  );
 
   test.each([
     ["leads to the stack", leadingHere, [REFUSED]],

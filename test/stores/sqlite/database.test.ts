@@ -1,7 +1,7 @@
 import { renameSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
 import { countRecords } from "../../../lib/orders/wire.ts";
 import { MINUTE_MS } from "../../../lib/plans/windows.ts";
@@ -205,11 +205,11 @@ test("a program can change its working directory", async () => {
   const before = process.cwd();
   // A worker thread has no directory of its own.
   const cwd = vi.spyOn(process, "cwd").mockReturnValue(dirname(path));
+  onTestFinished(() => cwd.mockRestore());
   const store = createSqliteStore({ path: basename(path) });
   cwd.mockReturnValue(before);
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
   expect(await store.orders.find(1n)).toMatchObject({ status: "pending" });
-  cwd.mockRestore();
   await store.close();
 });
 

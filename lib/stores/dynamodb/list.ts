@@ -29,7 +29,9 @@ export function createList(table: TableClient): () => AsyncGenerator<OrderPage> 
   let isLong = false;
   return async function* list() {
     if (!isLong) {
-      const page = await limitPages(() => table.read(onePage, sortedWires, callTimeout()));
+      // With the time of the wait: if DynamoDB hangs, all that wait reject when the first ones do.
+      const signal = callTimeout();
+      const page = await limitPages(() => table.read(onePage, sortedWires, signal));
       isLong = page.next !== undefined;
       if (!isLong) return yield { json: page.kept.join(","), last: true };
     }

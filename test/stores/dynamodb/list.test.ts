@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
-import { mergeAscending, type ReadPage } from "../../../lib/stores/dynamodb/list.ts";
+import { createList, mergeAscending, type ReadPage } from "../../../lib/stores/dynamodb/list.ts";
+import type { TableClient } from "../../../lib/stores/dynamodb/table.ts";
 
 const ranks = fc.uniqueArray(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), { maxLength: 60 });
 
@@ -60,4 +61,20 @@ test("the stream fails with the error of a failed source", async () => {
   const merged = mergeAscending([failing, pages([0n, 2n], 10)]);
   expect(await merged.next()).toEqual({ done: false, value: ["0", "1"] });
   await expect(merged.next()).rejects.toThrow(RangeError);
+});
+
+test("lists that wait for others end when their time is over, and not that of each one before them", async () => {
+  const timeouts: AbortController[] = [];
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => {
+    const controller = new AbortController();
+    timeouts.push(controller);
+    return controller.signal;
+  });
+  onTestFinished(() => timeout.mockRestore());
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const list = createList({ read: () => aborted } as Partial<TableClient> as TableClient);
+  const lists = Array.from({ length: 100 }, () => expect(list().next()).rejects.toThrow("time"));
+  expect(timeouts).toHaveLength(100);
+  reject(new Error("time"));
+  await Promise.all(lists);
 });

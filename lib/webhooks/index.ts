@@ -53,7 +53,7 @@ export class WebhookError extends Error {
  * Creates a `deliver` for `deliverChanges` that sends each change to a receiver, which has accepted it if it answers with
  * a 2xx status. Redirects are not followed. The header `webhook-id` is the `id` of the change.
  *
- * @throws {InvalidInputError} if the URL or a secret is invalid
+ * @throws {InvalidInputError} if the URL, a secret or the time is invalid
  */
 export function webhook(
   options: WebhookOptions,

@@ -6,7 +6,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { startProgram } from "./program-process.ts";
 import { CADDY, configureCaddy } from "./proxies.ts";
 
@@ -61,7 +61,7 @@ const NO_CERTIFICATE = "tlsv1 alert internal error";
 test.skipIf(program === "")(
   "a host gets a certificate while it is in the domains file, and is served at once and until it is removed",
   async () => {
-    for (const name of ["service", "http", "https", "metrics"] as const) ports[name] = await freeTcpPort();
+    for (const name of ["service", "http", "https", "metrics"] as const) ports[name] = await freePort();
     configureCaddy(cli.directory, ports, "on_demand");
     writeDomains("{ primary: orders.example.com }");
     const listen = ["--port", `${ports.service}`, "--metrics", `${ports.metrics}`];

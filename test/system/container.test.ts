@@ -17,7 +17,7 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitForOutput } from "../support/command-line.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { ROOT } from "./installed.ts";
 
 const deploy = join(ROOT, "lib/node/deploy");
@@ -70,7 +70,7 @@ test("each RUN instruction succeeds with the files that the ignore file leaves",
 });
 
 test("as a user without rights, the command serves the page and passes the health check, and writes to /data only", async () => {
-  const port = await freeTcpPort();
+  const port = await freePort();
   const variables = [
     ...instruction("ENV")
       .join(" ")

@@ -7,8 +7,9 @@ import {
   verifyHosts,
 } from "../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
+import { freePort } from "../support/free-port.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
-import { findServer, freePort, startNsd } from "./nsd.ts";
+import { findServer, startNsd } from "./nsd.ts";
 import { startUnbound } from "./unbound.ts";
 
 const [nsd, unbound] = [findServer("nsd"), findServer("unbound")];

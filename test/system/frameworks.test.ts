@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { ROOT, runSuccessfully } from "./installed.ts";
 import { newFolderWith, packagesOf, programOf } from "./linked-packages.ts";
 
@@ -237,7 +237,7 @@ async function buildSvelteKit(code: string): Promise<void> {
 
 /** Starts a program, and returns its address, its key, and the lines that it has printed since. */
 async function start(source: string, runtime: Runtime) {
-  const port = await freeTcpPort();
+  const port = await freePort();
   const file = join(folder, `program-${port}.js`);
   await writeFile(file, `import { handler, port } from "./service.js";\n${source}\n`);
   const [program = "", ...args] = programs[runtime];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { findProgram } from "./find-program.ts";
 
 const exporter = findProgram("prometheus-node-exporter");
@@ -27,7 +27,7 @@ test.skipIf(exporter === undefined)(
       env: { ...process.env, CACHE_DIRECTORY: cache },
     });
     symlinkSync(join(cache, "backup.prom"), join(read, "store-orders.prom"));
-    const address = `127.0.0.1:${await freeTcpPort()}`;
+    const address = `127.0.0.1:${await freePort()}`;
     const flags = [
       "--collector.disable-defaults",
       "--collector.textfile",

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { codeBlocks, document } from "../documents/markdown.ts";
 import { cloud } from "../infra/harness/cloud.ts";
 import { run as runPulumi } from "../infra/harness/program.ts";
+import { freePort } from "../support/free-port.ts";
 import { homeOfPackages } from "../support/install-packages.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
 import { newFolder, ROOT, readJson, runProgram, runSuccessfully } from "./installed.ts";
 import { LINKED_FROM, newFolderWith } from "./linked-packages.ts";
 
@@ -91,7 +91,7 @@ describe("the functions", () => {
       const deployed = Object.entries(bundled).filter(([file]) => file.endsWith(".mjs"));
       expect(JSON.stringify(deployed)).not.toContain("/yarn");
 
-      const command = ["store-orders", "health", "--port", String(await freeTcpPort())];
+      const command = ["store-orders", "health", "--port", String(await freePort())];
       const health = await runProgram(folder, process.execPath, [yarn, ...command], env);
       expect(health).toMatchObject({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
     },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { findProgram } from "./find-program.ts";
 import { startProgram } from "./program-process.ts";
 
@@ -72,7 +72,7 @@ describe.skipIf(prometheus === undefined)("a Prometheus server", () => {
       .replace("127.0.0.1:9464", target)
       .replace("prometheus-rules.yml", join(deploy, "prometheus-rules.yml"));
     writeFileSync(join(cli.directory, "prometheus.yml"), config);
-    const address = `127.0.0.1:${await freeTcpPort()}`;
+    const address = `127.0.0.1:${await freePort()}`;
     const options = [
       "--config.file=prometheus.yml",
       "--storage.tsdb.path=data",

@@ -13,7 +13,7 @@ import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createTestAuthority } from "../support/certificates.ts";
 import { createCommandLine } from "../support/command-line.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { startProgram } from "./program-process.ts";
 import { CADDY, HOST, NGINX } from "./proxies.ts";
 
@@ -117,7 +117,7 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
 
   beforeAll(async () => {
     if (program === "") return;
-    for (const name of ["service", "http", "https"] as const) ports[name] = await freeTcpPort();
+    for (const name of ["service", "http", "https"] as const) ports[name] = await freePort();
     configure(cli.directory, ports);
     await promisify(execFile)(program, validate, { cwd: cli.directory });
     service = await startService(ports.service);
@@ -231,7 +231,7 @@ describe("nginx by itself", () => {
   let stop: () => unknown = () => {};
   beforeAll(async () => {
     if (program === "") return;
-    for (const name of ["service", "http", "https"] as const) ports[name] = await freeTcpPort();
+    for (const name of ["service", "http", "https"] as const) ports[name] = await freePort();
     configure(cli.directory, ports);
     ({ stop } = await startProgram(program, run, { cwd: cli.directory, ready }));
   });

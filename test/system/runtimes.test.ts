@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import { storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { freeTcpPort } from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
 import { ROOT, runProgram, runSuccessfully } from "./installed.ts";
 import { newFolderWith, packagesOf, programOf } from "./linked-packages.ts";
 import { startProgram } from "./program-process.ts";
@@ -72,7 +72,7 @@ describe.each([
     test("asks its own server with `health`, which fails once that has ended", async () => {
       const [program = "", ...before] = programs.get(runtime) ?? [];
       const args = [...before, bin, "serve", "--database", join(folder, `${runtime} health.db`)];
-      const env = { PORT: String(await freeTcpPort()) };
+      const env = { PORT: String(await freePort()) };
       const health = () => runProgram(folder, program, [...before, bin, "health", "--json"], env);
       const { stop } = await startProgram(program, args, { cwd: folder, ready: /\/v1/, env });
       expect(await health()).toMatchObject({ code: 0, stdout: expect.stringContaining('"status":200') });

@@ -11,12 +11,8 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestAuthority } from "../support/certificates.ts";
 import { createCommandLine, createCommandLineHere } from "../support/command-line.ts";
-import {
-  freeTcpPort,
-  type PostgresServer,
-  skipsWithoutPostgres,
-  startPostgres,
-} from "../support/postgres/server.ts";
+import { freePort } from "../support/free-port.ts";
+import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { startProgram } from "./program-process.ts";
 import { HOST, NGINX } from "./proxies.ts";
@@ -138,7 +134,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
 
   /** nginx with the shipped configuration, in front of a service on a port that can change. */
   async function startNginx(service: number) {
-    const ports = { http: await freeTcpPort(), https: await freeTcpPort() };
+    const ports = { http: await freePort(), https: await freePort() };
     NGINX.configure(cli.directory, { ...ports, service });
     const program = await startProgram(NGINX.program as string, NGINX.run, {
       cwd: cli.directory,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./nsd.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** The zones that an unbound server resolves, and what it answers by itself. */
 export interface UnboundOptions {

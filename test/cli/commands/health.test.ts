@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import { createCommandLine, createCommandLineHere } from "../../support/command-line.ts";
-import { freeTcpPort } from "../../support/postgres/server.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const cli = createCommandLineHere();
 /** Node reads the variables of a proxy when a process starts. */
@@ -18,7 +18,7 @@ test.each([
   ["[::1]", [], {}],
   ["localhost", [], PROXY],
 ])("health asks the server that listens on %s with %j", async (host, basePath, more) => {
-  const env = { HOST: host, PORT: `${await freeTcpPort()}`, ...more };
+  const env = { HOST: host, PORT: `${await freePort()}`, ...more };
   const { run } = more === PROXY ? ownProcess : cli;
   const check = ["health", ...basePath, "--json"];
   const before = await run(check, { env });

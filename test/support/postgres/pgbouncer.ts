@@ -4,7 +4,8 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freeTcpPort, type PostgresServer, unprivilegedUser } from "./server.ts";
+import { freePort } from "../free-port.ts";
+import { type PostgresServer, unprivilegedUser } from "./server.ts";
 
 /** Starts PgBouncer (`apt-get install pgbouncer`) in transaction mode: each transaction can have another session. */
 export async function startPgbouncer(
@@ -14,7 +15,7 @@ export async function startPgbouncer(
 ) {
   const user = unprivilegedUser();
   const folder = mkdtempSync(join(tmpdir(), "store-orders-pgbouncer-"));
-  const port = await freeTcpPort();
+  const port = await freePort();
   const users = join(folder, "users.txt");
   writeFileSync(users, '"postgres" ""\n');
   const settings = {

@@ -1,10 +1,10 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "../free-port.ts";
 import { skipsBecause } from "../skip-reason.ts";
 
 const run = promisify(execFile);
@@ -99,7 +99,7 @@ export async function startPostgres({
   ];
   if (primary === undefined) await run(join(programs, "initdb"), ["-D", data, ...initial], options);
   else await run(join(programs, "pg_basebackup"), ["-D", data, ...copy], options);
-  const port = await freeTcpPort();
+  const port = await freePort();
   const all = {
     ...{ listen_addresses: "127.0.0.1", port: `${port}`, unix_socket_directories: "", fsync: "off" },
     ...{ max_connections: "200", shared_buffers: "32MB", log_min_messages: "error", ...settings },
@@ -161,14 +161,4 @@ export async function startPostgres({
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** A port at which nothing listens. */
-export async function freeTcpPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

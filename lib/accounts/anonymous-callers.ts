@@ -229,8 +229,8 @@ function readCounter({ subnets, shared }: Site, subnet: string | undefined): Cou
 
 /**
  * The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`) and its /64 (`subnet`). Reads an address
- * as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped to IPv6. All that is not an address
- * is one network.
+ * as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped or translated to IPv6 (RFC 6052, 2.1).
+ * All that is not an address is one network.
  */
 function networkOf(address: string): { readonly site: string; readonly subnet?: string | undefined } {
   const text = address.trim().toLowerCase();
@@ -239,7 +239,7 @@ function networkOf(address: string): { readonly site: string; readonly subnet?: 
   const groups = parseIpv6(host);
   if (groups === undefined) return { site: parseIpv4(host.replace(/:\d*$/, "")) ?? NO_ADDRESS };
   const [subnet, ...rest] = groups.slice(3);
-  if (/^0,0,0,0,0,ffff,/.test(`${groups}`)) {
+  if (/^(?:0,0,0,0,0,ffff|64,ff9b,0,0,0,0),/.test(`${groups}`)) {
     const halves = rest.slice(-2).map((group) => Number.parseInt(group, 16));
     return { site: halves.flatMap((half) => [half >> 8, half & 255]).join(".") };
   }

@@ -45,7 +45,9 @@ test.each([
   ["::FFFF:192.0.2.1", "192.0.2.1:80", true],
   ["::ffff:c000:201", "192.0.2.1", true],
   ["[::ffff:192.0.2.1]:8080", "192.0.2.1", true],
-  ["64:ff9b::192.0.2.1", "64:ff9b::c000:201", true],
+  ["64:ff9b::192.0.2.1", "192.0.2.1", true],
+  ["64:ff9b::c000:201", "64:ff9b::192.0.2.2", false],
+  ["64:ff9b:1::192.0.2.1", "64:ff9b:1::192.0.2.2", true],
 ])("%s and %s are one network: %s", (one, other, same) => {
   const callers = createAnonymousCallers();
   callers.count(one, AT);

@@ -24,7 +24,7 @@ export const cloudflare: DnsProvider = {
     routing:
       "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
     validation:
-      "Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.",
+      "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Cloudflare and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.",
   },
   describeMissingZone: (names) =>
     `the Cloudflare token can read no zone for this host (looked for ${names.join(", ")}). ` +

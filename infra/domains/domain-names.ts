@@ -2,6 +2,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
 import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
+import type { Settings } from "../config/settings.ts";
 import { type Owner, ownerOf } from "../names.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 
@@ -31,15 +32,18 @@ export async function findDomainName(domainName: string, options: pulumi.InvokeO
   }
 }
 
-/** Describes every host whose records this stack keeps, and would delete with DNS managed elsewhere. */
+/** Describes every host that loses the records that this stack keeps, because DNS is managed elsewhere from now on. */
 export async function findKeptRecords(
   hosts: readonly ConfiguredHost[],
+  losesRecords: (host: string) => Promise<boolean>,
   { project, stack }: Owner,
-  options: pulumi.InvokeOptions,
+  { dns, ...options }: pulumi.InvokeOptions & Pick<Settings, "dns">,
 ): Promise<readonly string[]> {
+  const steps = dns === "manual" ? "change-to-manual-dns" : "hosts-at-route-53";
   const found = hosts.map(async ({ host }) => {
+    if (!(await losesRecords(host))) return [];
     const keeper = (await findDomainName(host, options))?.tags?.[RECORDS_TAG];
-    const problem = `${host}: this stack keeps its records, and would delete them with 'dns: manual'. Set 'dns' back, or follow infra/domains/README.md#change-to-manual-dns.`;
+    const problem = `${host}: this stack keeps its records, and would delete them with 'dns: ${dns}'. Set 'dns' back, or follow infra/domains/README.md#${steps}.`;
     return keeper === `${project}/${stack}` ? [problem] : [];
   });
   return (await Promise.all(found)).flat();
@@ -62,7 +66,7 @@ export async function findEarlyRedirects(
   const checks = redirects.map(async ({ host }) => {
     const planned = roleOfRedirect(primary.host);
     const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : planned;
-    const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Add ${primary.host} under 'aliases' first. Make it the primary, and ${host} a redirect to it, in an update after it is live.`;
+    const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Make that one an alias first, without 'hold'. Make it the primary, and ${host} a redirect to it, in an update after it is live.`;
     // Without where it leads: the tag of an earlier version.
     const isUnknown = role === undefined || role === "redirect";
     if (role !== planned) (isManual || isUnknown ? warnings : problems).push(message);

@@ -23,7 +23,7 @@ interface StackMark {
   readonly comment: string;
 }
 
-export interface HostZone extends Pick<Zone, "id" | "name"> {
+export interface HostZone extends Pick<Zone, "id" | "name" | "isAsked"> {
   /** True if the host has a routing record that this stack created. */
   readonly hasOwnRecord: boolean;
 }
@@ -68,11 +68,11 @@ export async function findZones(
       problems.push(selected.message);
       continue;
     }
-    const { id, name } = selected.zone;
+    const { id, name, isAsked = true } = selected.zone;
     const names = namesToCheck(input.host, name);
     const records = (recordsByZone.get(selected.zone) ?? []).filter((each) => names.includes(each.name));
     const hasOwnRecord = findOwnRecord(input.host, records, mark) !== undefined;
-    zones.set(input.host, { id, name, hasOwnRecord });
+    zones.set(input.host, { id, name, isAsked, hasOwnRecord });
     problems.push(...findRecordConflicts(input, name, records, mark));
     for (const warning of selected.warnings) warnings.add(warning);
   }
@@ -99,7 +99,7 @@ async function askDns(zone: Zone, { provider: { label } }: StackMark, resolver: 
   if (isUnjudged(zone) && isDelegated) return { ...zone, status: "active" };
   if (nameServers.length === 0 || isDelegated || (asked.length === 0 && !isNotDelegated)) return zone;
   const note = `DNS asks ${asked.join(", ") || "nobody"} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`;
-  return { ...zone, status: isNotDelegated ? WITHOUT_NS : status, notes: [...notes, note] };
+  return { ...zone, isAsked: false, status: isNotDelegated ? WITHOUT_NS : status, notes: [...notes, note] };
 }
 
 const WITHOUT_NS = "without NS records";

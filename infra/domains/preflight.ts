@@ -73,11 +73,13 @@ export async function preflight(
       return { ...each, hasCertificate: hasRecord ?? certificates.get(each.host)?.some(isOwn) ?? false };
     });
   const caa = await findCaaProblems(requested, memoized);
-  /** The host is `live` if it has its own record now, and keeps it; one managed elsewhere, or adopted, if it leads here. */
+  /** True if DNS asks the provider of this stack for the host: then its records count, and otherwise what DNS answers. */
+  const isAsked = (host: string) => zones.get(host)?.isAsked ?? false;
+  /** The host is `live` if it has its own record now, and keeps it; one that DNS asks others for, or adopted, if it leads here. */
   const observe = async (host: string): Promise<"live" | "elsewhere" | "missing"> => {
     if (settings.hold.includes(host)) return "missing";
-    if (zones.get(host)?.hasOwnRecord) return "live";
-    if (!isManual && settings.adopt[host] === undefined) return "missing";
+    if (isAsked(host) && zones.get(host)?.hasOwnRecord) return "live";
+    if (isAsked(host) && settings.adopt[host] === undefined) return "missing";
     const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
     if (target === undefined) return "missing";
     const verification = await verifyHost(host, { resolver: memoized, target });
@@ -89,7 +91,10 @@ export async function preflight(
     return hasAddress ? "elsewhere" : "missing";
   };
   const isLive = async (host: string) => (await observe(host)) === "live";
-  const kept = isManual ? await findKeptRecords(configured, owner, awsOptions) : [];
+  /** True if an update deletes the records that the stack may have set for the host, although the host is live. */
+  const losesRecords = async (host: string) =>
+    isManual || (!isAsked(host) && !zones.get(host)?.hasOwnRecord && (await isLive(host)));
+  const kept = await findKeptRecords(configured, losesRecords, owner, { dns: settings.dns, ...awsOptions });
   const early = await findEarlyRedirects(configured, isLive, { isManual, ...awsOptions });
   const problems = [...(managed?.problems ?? []), ...caa.problems, ...kept, ...early.problems];
   if (problems.length > 0) {
@@ -100,8 +105,8 @@ export async function preflight(
   const state = settings.closePlatformHost && !isMocked() ? await observe(primary) : "live";
   const closing = `store-orders:closePlatformHost: ${primary}`;
   const problem = `${closing} is not served yet, so nothing would be. Remove the key until the host is live.`;
-  const known = isManual ? " If it is, set store-orders:resolver to a DNS server that knows it." : "";
-  if (state === "missing" || (state === "elsewhere" && !isManual))
+  const known = isAsked(primary) ? "" : " If it is, set store-orders:resolver to a DNS server that knows it.";
+  if (state === "missing" || (state === "elsewhere" && isAsked(primary)))
     throw new pulumi.RunError(`${problem}${known}`);
   if (state === "elsewhere")
     early.warnings.push(`${closing} leads elsewhere. Unless that is a proxy of this stack, remove the key.`);

@@ -30,7 +30,7 @@ export const route53: DnsProvider = {
     routing:
       "Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.",
     validation:
-      "Delete that record at Route 53 and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.",
+      "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Route 53 and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.",
   },
   describeMissingZone: (names) =>
     `the AWS account has no public hosted zone for this host (looked for ${names.join(", ")}). ` +

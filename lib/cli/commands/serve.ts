@@ -214,7 +214,11 @@ function addServeOptions(command: Command): Command {
     .option("--report-only", "only report what the limits would reject or ban, and serve it")
     .option("--webhook <url>", "send every change of an order to this address, at least once")
     .option("--webhook-secret-file <file>", "the secret that signs webhooks; to replace it, two, a line each")
-    .option("--metrics <address>", "serve Prometheus metrics at HOST:PORT or 127.0.0.1:PORT", readAddress)
+    .option(
+      "--metrics <address>",
+      "serve Prometheus metrics at HOST:PORT, or at PORT of 127.0.0.1",
+      readAddress,
+    )
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
 }

@@ -40,13 +40,20 @@ const leadingHere = await startDnsServer(`
   ${target(HOST)} A 192.0.2.1
   _0123.${HOST} CNAME _4567.acm-validations.aws
 `);
+/** The same, from the name servers of Cloudflare. */
+const atCloudflare = await startDnsServer(`
+  example.com NS ada.ns.cloudflare.com
+  ${HOST} CNAME ${target(HOST)}
+  ${target(HOST)} A 192.0.2.1
+`);
 const leadingElsewhere = await startDnsServer(`
   ${HOST} CNAME shop.example.net
   shop.example.net A 192.0.2.9
 `);
 const failing = await startDnsServer("example.com NS ns.example.net", { [HOST]: "SERVFAIL" });
 afterAll(async () => {
-  for (const server of [leadingHere, leadingElsewhere, failing]) await server[Symbol.asyncDispose]();
+  for (const server of [leadingHere, atCloudflare, leadingElsewhere, failing])
+    await server[Symbol.asyncDispose]();
 });
 
 describe("a change to 'dns: manual' with a host", () => {
@@ -119,8 +126,55 @@ describe("a change to 'dns: manual' with a host", () => {
   });
 });
 
+describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () => {
+  const route53 = { "store-orders:dns": "route53" };
+  const REFUSED = `${HOST}: this stack keeps its records, and would delete them with 'dns: route53'. Set 'dns' back, or follow infra/domains/README.md#hosts-at-route-53.`;
+
+  test.each([
+    ["is refused", one],
+    ["is refused together with a redirect to a host without a record", withDomains(swapped)],
+  ])("%s before anything is changed, also in the preview", async (_case, config) => {
+    const at = cloud({ hostedZones: ZONES });
+    const { state } = await success(update(one, { cloud: at }));
+    const before = at.records();
+    for (const preview of [true, false]) {
+      const all = { ...config, ...route53 };
+      const outcome = await update(all, { cloud: at, state, preview, dns: atCloudflare });
+      expect(outcome.errors).toContain(REFUSED);
+      expect(outcome.errors.includes(`would redirect to ${NEXT}`)).toBe(config !== one);
+      expect(outcome.operations.size).toBe(0);
+    }
+    expect(at.records()).toEqual(before);
+  });
+
+  test("succeeds after the documented steps, also twice, and keeps the record there", async () => {
+    const at = cloud({ hostedZones: ZONES });
+    const first = await success(update(one, { cloud: at }));
+    untag(at, first, ["store-orders:records"]);
+    const state = withoutRoutes(first.state);
+    const config = { ...one, ...route53 };
+    const next = await success(update(config, { cloud: at, state, dns: atCloudflare }));
+    await success(update(config, { cloud: at, state: next.state, dns: atCloudflare }));
+    expect(hostsAt(at)).toEqual([HOST]);
+    expect(at.recordSets().map(({ name }) => name)).toContain(HOST);
+  });
+
+  test("is not refused for a host that leads elsewhere, or once DNS asks Route 53", async () => {
+    await using asked = await startDnsServer(`
+      example.com NS ns-1.awsdns-01.com
+      ${HOST} CNAME ${target(HOST)}
+      ${target(HOST)} A 192.0.2.1
+    `);
+    for (const dns of [leadingElsewhere, asked]) {
+      const at = cloud({ hostedZones: ZONES });
+      const { state } = await success(update(one, { cloud: at }));
+      await success(update({ ...one, ...route53 }, { cloud: at, state, preview: true, dns }));
+    }
+  });
+});
+
 describe("a live host that is to redirect to a host without a record", () => {
-  const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Add ${NEXT} under 'aliases' first. Make it the primary, and ${HOST} a redirect to it, in an update after it is live.`;
+  const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Make that one an alias first, without 'hold'. Make it the primary, and ${HOST} a redirect to it, in an update after it is live.`;
   const signal = endOfSuite();
   const at = cloud();
   const first = update(one, { cloud: at });
@@ -227,6 +281,21 @@ describe("closePlatformHost", () => {
     const config = withDomains({ primary: NEXT, aliases: [HOST] }, closed);
     const outcome = await update(config, { cloud: at, state, preview: true });
     expect(outcome.errors).toContain(NOT_LIVE(NEXT));
+  });
+
+  test("is refused if the primary host has its record in a zone that DNS asks nobody for", async () => {
+    const at = cloud({ hostedZones: ZONES });
+    const config = { ...one, "store-orders:dns": "route53" };
+    const { state } = await success(update(config, { cloud: at }));
+    await using nobody = await startDnsServer("example.net NS ns.example.net");
+    for (const [dns, refusals] of [
+      [nobody, 1],
+      [leadingHere, 0],
+      [leadingElsewhere, 0],
+    ] as const) {
+      const outcome = await update({ ...config, ...closed }, { cloud: at, state, preview: true, dns });
+      expect(outcome.errors.split(NOT_LIVE(HOST))).toHaveLength(refusals + 1);
+    }
   });
 
   test.each([

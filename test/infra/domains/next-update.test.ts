@@ -123,7 +123,7 @@ describe("a record that exists but is not in the state", () => {
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
         If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
-        Otherwise: Delete that record at Cloudflare and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        Otherwise: If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Cloudflare and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: An identical record already exists. (81058)"
     `);

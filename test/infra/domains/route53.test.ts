@@ -237,7 +237,7 @@ describe("a record at Route 53 that exists but is not in the state", () => {
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Route 53, an interrupted update or another owner created it.
         If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
-        Otherwise: Delete that record at Route 53 and update again. The stack creates the same record, which validates every certificate of this AWS account for the host.
+        Otherwise: If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Route 53 and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.
         See infra/recovery.md#an-interrupted-run.
         Error from the provider: InvalidChangeBatch: [RRSet of type CNAME with DNS name _0123.orders.example.com., SetIdentifier store-orders/production, kept by Pulumi cannot be created as a non-weighted set exists with the same name and type.]"
     `);

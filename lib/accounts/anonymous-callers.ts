@@ -104,7 +104,7 @@ export function createAnonymousCallers({
     const network = networkOf(address);
     // Nothing is counted in `overflow` before there is no room.
     const site = sites.get(network.site) ?? overflow;
-    return quotaOf(readCounter(site, site === overflow ? undefined : network.subnet), at);
+    return quotaOf(readCounter(site, site === overflow ? undefined : network.subnet, at), at);
   }
 
   const quotaOf = ({ usage }: Counter, at: Instant) => tightestQuota(usageAt(usage, at), limits);
@@ -115,7 +115,7 @@ export function createAnonymousCallers({
     const site = recordUse(network.site, Math.floor(at / MINUTE_MS));
     const subnet = site === overflow ? undefined : network.subnet;
     if (subnet !== undefined) claimSubnet(site, subnet, at);
-    return readCounter(site, subnet);
+    return readCounter(site, subnet, at);
   }
 
   /** With few requests left, so many lookups still go on at once. Valid keys would otherwise be looked up one by one. */
@@ -216,15 +216,20 @@ function wakeNext({ waiting }: Counter): void {
 function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
   if (subnets.size < MAX_SUBNETS) return void subnets.set(subnet, createCounter());
-  const idle = [...subnets].find(([, { usage }]) => usageAt(usage, at).minute.count === 0);
+  const idle = findIdle(subnets, at);
   if (idle === undefined) return;
   subnets.delete(idle[0]);
   subnets.set(subnet, idle[1]);
 }
 
-function readCounter({ subnets, shared }: Site, subnet: string | undefined): Counter {
+const findIdle = (subnets: Site["subnets"], at: Instant) =>
+  [...subnets].find(([, { usage }]) => usageAt(usage, at).minute.count === 0);
+
+function readCounter({ subnets, shared }: Site, subnet: string | undefined, at: Instant): Counter {
   if (subnet === undefined) return shared;
-  return subnets.get(subnet) ?? (subnets.size < MAX_SUBNETS ? createCounter() : shared);
+  const own = subnets.get(subnet);
+  if (own !== undefined || subnets.size < MAX_SUBNETS) return own ?? createCounter();
+  return findIdle(subnets, at)?.[1] ?? shared;
 }
 
 /**

@@ -41,6 +41,9 @@ export function accountIdOf(key: string): string | undefined {
     : undefined;
 }
 
+/** A key that begins so, and is none of ours, is mistyped: it is not looked up among those of another system. */
+export const OWN_BEGINNING = /^so_(?:test|live)_/;
+
 export async function digestKey(key: string): Promise<string> {
   if (nodeSha256 !== undefined) return nodeSha256("sha256", key);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { mapBounded } from "../core/concurrency.ts";
-import { accountIdOf, nodeSha256, type ParsedKey } from "./api-key.ts";
+import { accountIdOf, nodeSha256, OWN_BEGINNING, type ParsedKey } from "./api-key.ts";
 import type { ImportedKeys } from "./imported-keys.ts";
 
 /**
@@ -30,7 +30,8 @@ export async function findKeys(text: string, imported?: ImportedKeys): Promise<r
   }
   if (await imported?.exist()) {
     const words = new Set([/[\s"'`,;]+/, /[\s"'`,;:=()<>{}[\]]+/].flatMap((ends) => text.split(ends)));
-    await mapBounded([...words].filter(Boolean).map(hashKey), PARALLEL_READS, async (hash) => {
+    const possible = [...words].filter((word) => word !== "" && !OWN_BEGINNING.test(word));
+    await mapBounded(possible.map(hashKey), PARALLEL_READS, async (hash) => {
       const accountId = await imported?.findAccount(hash);
       if (accountId !== undefined && !keys.has(hash)) keys.set(hash, { accountId, hash });
     });

@@ -1,7 +1,7 @@
 import { settleWithin } from "../core/concurrency.ts";
 import { errorMessage, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
-import { digestKey, isAccountId, type ParsedKey } from "./api-key.ts";
+import { digestKey, isAccountId, OWN_BEGINNING, type ParsedKey } from "./api-key.ts";
 
 /**
  * The accounts of keys that another system has issued, by their hashes: such a key does not contain its account. What it
@@ -25,9 +25,6 @@ export type FindAccount = (hash: string, key: string) => string | undefined | Pr
 
 /** The pause before the store is asked again whether any key was imported. */
 const NONE_IMPORTED_MS = 5_000;
-
-/** A key with the beginning of ours is mistyped, and is not looked up. */
-const OWN_BEGINNING = /^so_(?:test|live)_/;
 
 /**
  * Creates the search over the keys that a store has imported, or over those of the embedder's own function, which is

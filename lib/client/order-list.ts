@@ -132,7 +132,8 @@ function createOrderParser() {
 
     /** Throws `IncompleteListError` unless the array was closed. */
     end(): void {
-      if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${count}.`);
+      const read = state === "element" ? count - 1 : count;
+      if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${read}.`);
     },
   };
 }

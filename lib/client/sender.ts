@@ -101,7 +101,7 @@ export function createSender(options: SenderOptions): Sender {
     for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
       const tooLong = await queue.acquire({ signal, deadline, maxWaitMs });
       if (tooLong !== undefined) throw new RateLimitedError(tooLong.retryAt, { cause });
-      const jitterMs = backoffMs(attemptNumber - 1, MIN_DELAY_MS, MAX_DELAY_MS, random);
+      const jitterMs = Math.round(backoffMs(attemptNumber - 1, MIN_DELAY_MS, MAX_DELAY_MS, random));
       try {
         const result = await attempt(request, jitterMs);
         if (!(result instanceof ApiError)) return { ok: true, value: result };

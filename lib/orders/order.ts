@@ -89,14 +89,14 @@ function validateInt64(value: unknown): string | undefined {
   if (!Number.isInteger(value)) return INT64;
   return Number.isSafeInteger(value)
     ? undefined
-    : `The number is too large for a JavaScript number. Pass a bigint. ${INT64}`;
+    : `The number is too large to be exact; in JavaScript, pass a bigint. ${INT64}`;
 }
 
 function validateQuantity(value: unknown): string | undefined {
   const range = `Write a whole number from 0 to ${MAX_QUANTITY}, in plain digits without quotes.`;
-  if (typeof value === "bigint" || (Number.isInteger(value) && Number(value) > MAX_QUANTITY)) {
-    return `The number is too large. ${range}`;
-  }
+  const isWhole = typeof value === "bigint" || Number.isInteger(value);
+  if (isWhole && Number(value) > MAX_QUANTITY) return `The number is too large. ${range}`;
+  if (typeof value === "bigint") return `Pass a number, not a bigint. ${range}`;
   return Number.isInteger(value) && Number(value) >= 0 ? undefined : range;
 }
 

@@ -15,12 +15,12 @@ import { ORDER_FIELDS, type OrderField, type OrderRecord } from "./order.ts";
 /** Every serialised record starts with this, and no other field can contain it. */
 const RECORD_START = '{"id":';
 
-/** Serialises a record. The same JSON text is stored and sent, so equal records have equal text. */
+/** Serialises a valid record. The same JSON text is stored and sent, so equal records have equal text. */
 export function orderToJson({ id, petId, quantity, shipDate, complete }: OrderRecord): string {
   let text = `${RECORD_START}${id}`;
   if (petId !== undefined) text += `,"petId":${petId}`;
   if (quantity !== undefined) text += `,"quantity":${quantity}`;
-  if (shipDate !== undefined) text += `,"shipDate":"${shipDate}"`;
+  if (shipDate !== undefined) text += `,"shipDate":${JSON.stringify(shipDate)}`;
   if (complete !== undefined) text += `,"complete":${complete}`;
   return `${text}}`;
 }

@@ -191,6 +191,15 @@ test("a /64 network keeps the count of its day when another one of its /48 makes
   expect(callers.count("2001:db8:1:1::1", AT + MINUTE_MS)).toMatchObject({ quota: { remaining: 0 } });
 });
 
+test("peek() of a further /64 network shows the counts that its request takes over", () => {
+  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
+  const quotaOf = (subnet: number) => callers.peek(`2001:db8:1:${subnet}::1`, AT + 2 * MINUTE_MS);
+  for (let call = 0; call < 12; call++)
+    callers.count(`2001:db8:1:${call % 4}::1`, AT + (call < 8 ? 0 : MINUTE_MS));
+  expect(quotaOf(9)).toMatchObject({ remaining: 0 });
+  expect(callers.count("2001:db8:1:9::1", AT + 2 * MINUTE_MS).quota).toEqual(quotaOf(9));
+});
+
 test("IPv6 callers above the capacity share the limit of that counter", () => {
   const callers = createAnonymousCallers({ capacity: 1 });
   callers.count("192.0.2.1", AT);

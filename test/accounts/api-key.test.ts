@@ -22,6 +22,11 @@ test("every key is found in a string, once", async () => {
     expect(await findKeys(text), text).toEqual([parseKey(key)]);
   for (const text of ["", "Bearer", other.slice(1)]) expect(await findKeys(text), text).toEqual([]);
   expect(await findKeys(`${key} ${other}`)).toEqual([parseKey(key), parseKey(other)]);
+  // Where every word was imported: one that begins as ours could not be used.
+  const imported = { exist: async () => true, findAccount: async () => "shop", record: async () => {} };
+  expect(await findKeys("so_live_old_1 so_1", imported)).toEqual([
+    { accountId: "shop", hash: hashKey("so_1") },
+  ]);
   expect(await parseKeyAsync(key)).toEqual(parseKey(key));
   expect(await parseKeyAsync(key.slice(0, -1))).toBeUndefined();
 });

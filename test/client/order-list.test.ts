@@ -173,9 +173,10 @@ describe("malformed lists", () => {
 
   test("an empty body is an incomplete list, not an empty one", async () => {
     expect((await read([])).error).toBeInstanceOf(IncompleteListError);
-    expect((await read([encode('[{"id":1},{"id":2}')])).error).toMatchObject({
-      message: "The list ended early, after order 2.",
-    });
+    for (const cut of ["", ",", ',{"id":3'])
+      expect((await read([encode(`[{"id":1},{"id":2}${cut}`)])).error).toMatchObject({
+        message: "The list ended early, after order 2.",
+      });
   });
 });
 

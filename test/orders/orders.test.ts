@@ -114,9 +114,14 @@ test("an invalid order is rejected with every issue, and nothing is stored", asy
   await expect(placed).rejects.toMatchObject({ issues: [{ path: "id" }, { path: "quantity" }] });
   const rounded = orders.place({ id: 2 ** 60 } as never);
   await expect(rounded).rejects.toThrow(
-    "id: The number is too large for a JavaScript number. Pass a bigint.",
+    "id: The number is too large to be exact; in JavaScript, pass a bigint.",
   );
   expect((await store.page({ limit: 1 })).orders).toEqual([]);
+});
+
+test("a quantity that is a bigint is not called too large", async () => {
+  const small = open().orders.place({ id: 1n, quantity: 1n as never });
+  await expect(small).rejects.toThrow("quantity: Pass a number, not a bigint.");
 });
 
 test.each(["shipped", "cancelled"])(

@@ -19,7 +19,7 @@ import {
   receiveBody,
   validateRequest,
 } from "./request.ts";
-import { type HandlerResponse, type NodeResponse, sendResponse } from "./response.ts";
+import { endAndLinger, type HandlerResponse, type NodeResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
@@ -59,8 +59,9 @@ export function toNodeHandler(
     const address = callerAddress(req, proxies);
     const isForHandler = isBodyForHandler(req);
     const invalid = validateRequest(req);
-    // A request of HTTP/2 has a stream of its own.
-    if (invalid !== undefined && !("stream" in req)) refused.add(req.socket);
+    // A body that is only too large has a known end, and a request of HTTP/2 a stream of its own.
+    const isRefused = invalid !== undefined && invalid !== "request_too_large" && !("stream" in req);
+    if (isRefused) refuse(req.socket);
     const requestError = invalid ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const originalTarget = splitTarget(originalUrl).path;
@@ -69,7 +70,7 @@ export function toNodeHandler(
     const response = await callHandler(handler, head, context, body);
     // Whoever is still reading the body may never come to its end, and the next request would wait for that.
     const isInTheWay = !req.complete && req.listenerCount("readable") > 0;
-    if (isInTheWay || refused.has(req.socket)) (res as ServerResponse).shouldKeepAlive = false;
+    if (isInTheWay || isRefused) (res as ServerResponse).shouldKeepAlive = false;
     // That of HTTP/2 has the same methods.
     await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
@@ -80,6 +81,12 @@ export function toNodeHandler(
 
 /** Connections with a request that two servers could parse differently. What follows it may be none. */
 const refused = new WeakSet<object>();
+
+/** Refuses what follows on a connection. Node would reset it after the response, which the client could lose. */
+function refuse(socket: NodeRequest["socket"]): void {
+  refused.add(socket);
+  Object.assign(socket, { destroySoon: () => endAndLinger(socket) });
+}
 
 /** Throws `InvalidInputError` unless the value is a function: every request would fail. */
 export function assertHandler(handler: unknown): void {

@@ -168,7 +168,12 @@ export async function sendAndClose(
   for (const [name, value] of Object.entries({ ...fieldsOf(headers), ...own }))
     for (const each of [value].flat()) head += `${name}: ${each}\r\n`;
   // Head and body leave in one write.
-  socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
+  endAndLinger(socket, Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
+}
+
+/** Sends the last bytes, and closes the connection once the client has, or after a time. */
+export function endAndLinger(socket: Duplex, last?: Buffer): void {
+  socket.end(last);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));

@@ -13,7 +13,7 @@ import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { listen, serve } from "./fixture.ts";
+import { listen, manyOrders, serve } from "./fixture.ts";
 
 /** The service in a plain `node:http` server. */
 async function mount(options: NodeHandlerOptions = {}) {
@@ -357,3 +357,37 @@ test.each([
   const again = { method: "DELETE", headers: { authorization: `Bearer ${key}` } };
   expect((await fetch(`${url}/v1/store/orders/1`, again)).status).toBe(204);
 });
+
+test("the requests before an ambiguous one are answered, too", async () => {
+  const { key, store, url } = await mount();
+  await store.orders.place(manyOrders(3));
+  const head = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+  const cancel = (id: number) => `DELETE /v1/store/orders/${id} HTTP/1.1\r\n${head}\r\n`;
+  const connection = openSocket(url);
+  connection.send(`${cancel(10)}${cancel(11)}GET / HTTP/1.1\r\nHost: y\r\n${head}\r\n${cancel(12)}`);
+  const { responses } = await connection.closed();
+  expect(responses.map(({ status }) => status)).toEqual([204, 204, 400]);
+  const again = { method: "DELETE", headers: { authorization: `Bearer ${key}` } };
+  expect((await fetch(`${url}/v1/store/orders/12`, again)).status).toBe(204);
+});
+
+test.each([
+  ["of 20 MB", "/", 20, 413],
+  ["for a path with a fragment", "/#", 9, 400],
+])(
+  "a client that sends its whole body first, %s, reads why it was rejected",
+  async (_what, path, mb, status) => {
+    const { url } = await mount();
+    for (const method of ["POST", "DELETE"]) {
+      const socket = connect(Number(new URL(url).port), "127.0.0.1");
+      const body = Buffer.alloc(mb * 1024 * 1024);
+      socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`);
+      const failed = once(socket, "error").then(([error]) => error);
+      const sent = new Promise((resolve) => socket.write(body, () => resolve("sent")));
+      expect(await Promise.race([sent, failed])).toBe("sent");
+      const [response] = await Promise.race([once(socket, "data"), failed]);
+      expect(`${response}`).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      socket.destroy();
+    }
+  },
+);

@@ -1,4 +1,4 @@
-import { assertOptions, invalidInput } from "../core/errors.ts";
+import { assertOptions, errorMessage, invalidInput, isStoreUnavailable } from "../core/errors.ts";
 import { logHookError, reportSafely } from "../core/hooks.ts";
 import {
   assertLimits,
@@ -35,7 +35,7 @@ export interface DeliverOptions {
    * delivers nothing for that time, then one change, and more with each success. The signal aborts when the time is up.
    */
   readonly deliver: (change: DeliveredChange, signal: AbortSignal) => unknown;
-  /** Called with each error: of a delivery, of the store, or that somebody has switched the outbox off. @default writes a line to the console */
+  /** Called with each error: of a delivery, of the store, once if a retry cannot correct it, or that somebody has switched the outbox off. @default writes a line to the console */
   readonly onError?: (error: unknown, change?: DeliveredChange) => void;
   /** The attempts after which a change is set aside. @default 100, which takes about four days */
   readonly maxAttempts?: number;
@@ -227,6 +227,8 @@ export function deliverChanges(options: DeliverOptions): Delivery {
     let isOn: boolean | undefined;
     let [leasedAt, lookedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
     let leases = 0;
+    /** The last error, if a retry cannot correct it: it is reported once, and tried again less often. */
+    let lasting: string | undefined;
     while (!isStopped) {
       idle = new AbortController();
       // A change that is delivered while the next ones are leased can be followed by another of its order.
@@ -256,14 +258,17 @@ export function deliverChanges(options: DeliverOptions): Delivery {
           if (isStopped) await outbox.release(leased.map(({ id, lease: hold = 0 }) => ({ id, hold })));
           else found = [...leased];
         }
+        lasting = undefined;
       } catch (error) {
-        report(error);
-        [isTime, hasFailed] = [true, true];
+        const problem = isStoreUnavailable(error) && !error.retryable ? errorMessage(error) : undefined;
+        if (problem === undefined || problem !== lasting) report(error);
+        [lasting, isTime, hasFailed] = [problem, true, true];
       }
       found.forEach(start);
       // The lease of a process that has died ends only for one that waits for it.
       if (untilEmpty && isIdle && found.length === 0 && (isPaused || hasFailed || !watch.seesLeases)) break;
-      if (found.length === 0) await wait(isTime || free === 0 ? pollMs : COLLECT_MS, idle.signal);
+      const pauseMs = lasting === undefined ? pollMs : Math.max(pollMs, LOOK_MS);
+      if (found.length === 0) await wait(isTime || free === 0 ? pauseMs : COLLECT_MS, idle.signal);
       else if (++leases % LEASES_PER_TURN === 0) await new Promise<void>(schedule);
     }
     await Promise.all(running);

@@ -521,6 +521,20 @@ test("a delivery says once that the outbox was switched off, delivers what waits
   await delivery.stop();
 });
 
+test("an error of the store that a retry cannot correct is reported once, and tried again every ten seconds", async () => {
+  const { outbox, orders, advance, delivered, errors, start } = await useDelivery();
+  const notOn = new StoreUnavailableError("Switch it on", { retryable: false });
+  const on = vi.spyOn(outbox, "switch").mockRejectedValue(notOn);
+  const delivery = start();
+  await advance(60_000);
+  expect([on.mock.calls.length, errors]).toEqual([7, [["Switch it on", undefined]]]);
+  on.mockRestore();
+  await orders.place({ id: 7n });
+  await advance(11_000);
+  expect(idsOf(delivered)).toEqual(["7:1"]);
+  await delivery.stop();
+});
+
 test("stop cuts off what does not end in time, which waits for its next attempt at once", async () => {
   const signals: AbortSignal[] = [];
   const { outbox, orders, advance, errors, start } = await useDelivery({

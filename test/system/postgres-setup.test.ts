@@ -67,7 +67,12 @@ describe.skipIf(skipsWithoutPostgres("mistakes with PostgreSQL"))("on a PostgreS
         () => "switched",
         (error) => errorMessage(error),
       ),
-    ).toMatch(/owner/);
+    ).toMatch(/^Changes of orders are not recorded.*'store-orders database outbox on'.*owner/);
+    writeFileSync(join(cli.directory, "secret"), `whsec_${Buffer.alloc(32, "a").toString("base64")}`);
+    const flags = "--existing --port 0 --webhook https://example.com --webhook-secret-file secret";
+    const served = await cli.run(["serve", ...flags.split(" "), "--postgres", urlOf("shop")]);
+    expect(served).toMatchObject({ status: 2, stdout: "" });
+    expect(served.stderr).toMatch(/--webhook: Changes of orders are not recorded/);
     await store.close();
     await owner.close();
   });

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
-import { errorMessage, invalidInput } from "../../core/errors.ts";
+import { errorMessage, invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { bareHost, type HostTable } from "../../domains/routing.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
@@ -18,6 +18,7 @@ import { startNodeServer } from "../../node/server.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
 import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
+import type { Store } from "../../stores/store.ts";
 import {
   checkedBy,
   each,
@@ -86,6 +87,7 @@ export function defineServe(command: Command, context: CommandContext): void {
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
         await store.check();
+        if (deliver) await switchOutboxOn(store);
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
         const onRequest: HandlerOptions["onRequest"] = (event, source) => {
           metrics?.onRequest(event);
@@ -323,6 +325,13 @@ async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags
   } catch (error) {
     throw nameFlags(error, { url: "--webhook", secret: "--webhook-secret-file" });
   }
+}
+
+/** Throws if changes would not be recorded until somebody corrects that. Anything else is left to the delivery. */
+async function switchOutboxOn({ outbox }: Store): Promise<void> {
+  await outbox?.switch(true).catch((error: unknown) => {
+    if (isStoreUnavailable(error) && !error.retryable) throw invalidInput("--webhook", errorMessage(error));
+  });
 }
 
 interface StartInfo {

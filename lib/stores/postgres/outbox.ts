@@ -1,9 +1,11 @@
+import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { blockersStatement, LOCK_WAIT_MS, takeStrongLocks } from "./blockers.ts";
 import { type Database, isTrue, type Work, write } from "./database.ts";
+import { isForbidden } from "./errors.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
@@ -87,6 +89,8 @@ export function createOutbox(database: Database): Outbox {
         deadline: since + CALL_TIMEOUT_MS,
         readBlockers: () => read(blockersStatement({ schema, tables: ["orders"], isExclusive: !on })),
         attempt: () => change(work, since),
+      }).catch((error: unknown) => {
+        throw on && isStoreUnavailable(error) && isForbidden(error.cause) ? notOwner(error) : error;
       });
     },
 
@@ -153,4 +157,11 @@ export function createOutbox(database: Database): Outbox {
       return oldest === null ? counts : { ...counts, oldest: Number(oldest) };
     },
   };
+}
+
+function notOwner({ cause }: StoreUnavailableError): StoreUnavailableError {
+  const message =
+    "Changes of orders are not recorded, so none is delivered, until the owner of the tables has switched the outbox on. " +
+    "Run 'store-orders database outbox on' once as the owner.";
+  return new StoreUnavailableError(message, { cause, retryable: false });
 }

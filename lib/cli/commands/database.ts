@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
-import { invalidInput } from "../../core/errors.ts";
+import { invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { escapeControls } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
+import { isDamaged } from "../../stores/sqlite/errors.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
 import { EXIT, explainFileError, toPrinted } from "../errors.ts";
@@ -94,8 +95,12 @@ export function defineDatabase(group: Command, context: CommandContext): void {
           const writtenAt = statSync(file).mtime.toISOString();
           const copy = createWriteStream(location, { mode: 0o600 });
           await pipeline(createReadStream(file), copy, { signal: stop });
-          const store = createSqliteStore({ path: location, existing: true });
-          await store.check().finally(store.close);
+          try {
+            const store = createSqliteStore({ path: location, existing: true });
+            await store.check().finally(store.close);
+          } catch (error) {
+            return context.fail({ code: "damaged_backup", message: `${file}: ${explainBackup(error)}` });
+          }
           await check({ kind: "sqlite", location }, { backup: file, writtenAt }, stop);
         } finally {
           rmSync(folder, { recursive: true });
@@ -157,6 +162,15 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         await printResult(context, { outbox: (await outbox.isOn()) ? "on" : "off", ...counts, ...since });
       }),
     );
+}
+
+/** Says why the copy of a backup cannot be opened. Throws an error that is not about what is in it, such as a full disk. */
+function explainBackup(error: unknown): string {
+  if (isStoreUnavailable(error) && isDamaged(error.cause))
+    return `The file is damaged: ${error.cause.message}.`;
+  // An error that SQLite has not reported: it is empty, or a database of another program.
+  if (isStoreUnavailable(error) && error.cause === undefined) return error.message;
+  throw error;
 }
 
 /** Creates a folder beside the backup, or that of temporary files if the backup is where nothing can be written. */

@@ -142,6 +142,12 @@ test("a check beside a running store says what is wrong and how to repair it, an
   writeFileSync(pathOf("torn.db"), readFileSync(pathOf("good.db")).fill(0xff, 4_096, 8_192));
   expect((await cli.run(["database", "rehearse", "torn.db"])).status).toBe(1);
   expect((await cli.run(["database", "rehearse", "none.db"])).status).toBe(2);
+  for (const bytes of [0, 3_000, 20_000]) {
+    writeFileSync(pathOf("cut.db"), readFileSync(pathOf("good.db")).subarray(0, bytes));
+    const cut = await cli.run(["database", "rehearse", "cut.db"]);
+    expect(cut).toMatchObject({ status: 1, stdout: "" });
+    expect(cut.stderr).toMatch(/^error: cut\.db: The (file is damaged: .*|database is empty\..*)\n$/);
+  }
   await store.close();
 });
 

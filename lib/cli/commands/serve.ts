@@ -102,7 +102,9 @@ export function defineServe(command: Command, context: CommandContext): void {
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
         const start = () => startNodeServer({ handler, ...address, trustProxy, limits });
-        const server = await listenOn(address, "--host or HOST, --port or PORT", start);
+        // The metrics server may be what uses the port.
+        const others = flags.metrics?.port === address.port ? "--metrics, " : "";
+        const server = await listenOn(address, `${others}--host or HOST, --port or PORT`, start);
         metrics?.watch(server);
         const delivery = deliver && deliverChanges({ store, deliver, concurrency: 16, onError });
         const served = { plan, plans, domains: file, preview: flags.preview };

@@ -21,6 +21,7 @@ import {
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
+import { freePort } from "../../support/free-port.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = createCommandLineHere();
@@ -306,6 +307,14 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
   expect(result.url).not.toContain(`:${port}/`);
   expect((await stop()).status).toBe(0);
   expect(await cli.json("accounts", "list", "--database", "plain.db")).toEqual([]);
+});
+
+test("serve with its own port for the metrics names --metrics", async () => {
+  const port = `${await freePort()}`;
+  const { stderr } = await cli.run(["serve", "--port", port, "--metrics", port, "--database", "plain.db"]);
+  expect(stderr).toContain(
+    `127.0.0.1:${port} is already in use. Choose another address with --metrics, --host`,
+  );
 });
 
 test("serve --demo does not change a database that has orders but no account", async () => {

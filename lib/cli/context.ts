@@ -3,6 +3,7 @@ import { type AccountFailure, explainAccountError } from "../accounts/account.ts
 import { explainEnvironment } from "../accounts/accounts.ts";
 import type { Environment } from "../accounts/api-key.ts";
 import { invalidInput } from "../core/errors.ts";
+import { escapeLine } from "../core/text.ts";
 import type { Clock } from "../core/time.ts";
 import type { Store } from "../stores/store.ts";
 import type { ErrorReport, ExitStatus } from "./errors.ts";
@@ -48,7 +49,7 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
     log?: OpenOptions["warn"],
   ): Promise<void> => {
     const { flags, env, terminal } = context;
-    const warn = log ?? ((message: string) => terminal.log(`Warning: ${message}`));
+    const warn = log ?? ((message: string) => terminal.log(escapeLine(`Warning: ${message}`)));
     const { kind, location, poolSize } = chooseStore(flags, env);
     const opened = await STORES[kind].open(location, { ...options, warn, poolSize });
     try {

@@ -11,7 +11,7 @@ import {
   StoreOrdersError,
   StoreUnavailableError,
 } from "../core/errors.ts";
-import { escapeControls } from "../core/text.ts";
+import { escapeControls, toPrintedJson } from "../core/text.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
 
 export const EXIT = {
@@ -82,7 +82,7 @@ function usageMessage({ code, message }: CommanderError): string {
 export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
   const redact = (_key: string, value: unknown) =>
     typeof value === "string" ? withoutPasswords(value) : value;
-  if (json) return JSON.stringify({ code, message, issues }, redact);
+  if (json) return toPrintedJson({ code, message, issues }, redact);
   if (issues === undefined || issues.length <= 1) return toPrinted(`error: ${message}`);
   const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
   return toPrinted(`error: The input has ${lines.length} errors:${lines.join("")}`);

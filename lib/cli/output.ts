@@ -27,7 +27,7 @@ export async function printResults(
 
 /** Prints a value as one line of JSON. Resolves to `false` if the reader has gone. */
 export async function printJson({ terminal }: CommandContext, value: object): Promise<boolean> {
-  return terminal.print(`${toInt64Json(value)}\n`);
+  return terminal.print(`${escapeControls(toInt64Json(value))}\n`);
 }
 
 export function formatResult(result: Result): string {

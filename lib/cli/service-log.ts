@@ -2,7 +2,7 @@ import type { WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { type Command, Option } from "commander";
 import { redactKeys } from "../accounts/api-key.ts";
-import { escapeControls, escapeLine } from "../core/text.ts";
+import { escapeLine } from "../core/text.ts";
 import type { Clock } from "../core/time.ts";
 import {
   type AccessFields,
@@ -55,7 +55,7 @@ export function createServiceLog(
   /** Logs a message about the process. The details are in lines of JSON only. */
   function write(level: LogLevel, message: string, details?: object): void {
     if (!isLogged(level)) return;
-    log(isReadable ? escapeControls(message) : formatLogEntry(level, message, new Date(clock()), details));
+    log(isReadable ? escapeLine(message) : formatLogEntry(level, message, new Date(clock()), details));
   }
 
   /** `onRequest` logs a finished request. It is missing if no request would be logged. */

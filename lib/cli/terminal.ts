@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
 import { waitForDrain } from "../core/concurrency.ts";
+import { toPrintedJson } from "../core/text.ts";
 import type { EnvironmentVariables } from "./settings.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
@@ -103,5 +104,5 @@ export function createLogWriter(stream: Writable) {
 export type LogLevel = "error" | "warn" | "info";
 
 export function formatLogEntry(level: LogLevel, message: string, at: Date, details: object = {}): string {
-  return JSON.stringify({ at: at.toISOString(), level, message, ...details });
+  return toPrintedJson({ at: at.toISOString(), level, message, ...details });
 }

@@ -1,6 +1,6 @@
 /** The watch over the hosts of `domains watch`: how it goes on, what has changed, and how that is printed. */
 import { once } from "node:events";
-import { escapeControls, formatDuration, formatTimestamp } from "../core/text.ts";
+import { escapeControls, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
 import { addDomain, CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../domains/lifecycle.ts";
 import type { HostRole } from "../domains/mapping.ts";
@@ -32,7 +32,7 @@ export async function watchHosts(
     const step = advanceWatch(watched, observed, at, verification.deployment);
     watched = step.hosts;
     for (const change of step.changes) {
-      const line = flags.json ? JSON.stringify(toWatchChange(change, at)) : formatChange(change, at);
+      const line = flags.json ? toPrintedJson(toWatchChange(change, at)) : formatChange(change, at);
       // Nobody reads any more, such as after `| head -1`.
       if (!(await terminal.print(`${line}\n`))) stop.abort();
     }

@@ -18,6 +18,11 @@ export function escapeLine(text: string): string {
   return escapeControls(text).replaceAll("\n", "\\n");
 }
 
+/** JSON on one line that cannot control a terminal. A parser reads the same value. */
+export function toPrintedJson(value: unknown, replace?: (key: string, value: unknown) => unknown): string {
+  return escapeControls(JSON.stringify(value, replace));
+}
+
 const UNITS = [
   ["d", 86_400],
   ["h", 3_600],

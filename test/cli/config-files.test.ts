@@ -142,6 +142,9 @@ test("control characters in an error do not reach the terminal", () => {
   ]) {
     expect(formatErrorReport(report, false)).toContain("domains.a\\u001b[31m: Unknown key.");
     expect(formatErrorReport(report, false)).not.toMatch(/[^\P{Cc}\n]/u);
+    const named = { ...report, message: "a\u009b\u202e" };
+    expect(formatErrorReport(named, true)).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(formatErrorReport(named, true))).toEqual(named);
   }
 });
 

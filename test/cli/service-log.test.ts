@@ -58,14 +58,17 @@ test("a terminal gets a readable line, in which a path cannot control the termin
   expect(JSON.parse(withJson.lines[0] ?? "")).toMatchObject({ status: 200 });
 });
 
-test.each(["\u009b2J", "\u0085", "\u007f", "\u2028", "\u202e", "\u200b"])(
-  "neither a line of JSON nor a readable one contains the character %j of a path or an address",
+test.each(["\u009b2J", "\u0085", "\u007f", "\u2028", "\u202e", "\u200b", "\n"])(
+  "neither a line of JSON nor a readable one contains the character %j of a path, an address or a message",
   (character) => {
     for (const isTerminal of [false, true]) {
-      const { lines, onRequest } = createFixture("info", { isTerminal, logAddresses: true });
+      const { lines, onRequest, write } = createFixture("info", { isTerminal, logAddresses: true });
       onRequest?.({ ...EVENT, path: `/${character}` }, { address: `192.0.2.1${character}` });
-      expect(lines[0]).toMatch(/^[\x20-\x7e]+$/);
-      if (!isTerminal) expect(JSON.parse(lines[0] ?? "").path).toBe(`/${character}`);
+      write("warn", `a${character}`);
+      for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]+$/);
+      if (isTerminal) continue;
+      expect(JSON.parse(lines[0] ?? "").path).toBe(`/${character}`);
+      expect(JSON.parse(lines[1] ?? "").message).toBe(`a${character}`);
     }
   },
 );

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
 import { invalidInput, isStoreUnavailable } from "../../core/errors.ts";
-import { escapeControls } from "../../core/text.ts";
+import { escapeControls, toPrintedJson } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
@@ -141,7 +141,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       if (print) return void (await terminal.print(postgres.postgresMigrationSql(options)));
       const onBlocked = (blockers: readonly Blocker[]) => {
         const message = toPrinted(`Waiting for ${blockers.map(postgres.describeBlocker).join("; ")}`);
-        terminal.log(flags.json ? JSON.stringify({ code: "blocked", message, blockers }) : message);
+        terminal.log(flags.json ? toPrintedJson({ code: "blocked", message, blockers }) : message);
       };
       const migrated = await postgres.migratePostgres({ ...options, poolSize, onBlocked });
       await printResult(context, { database, ...migrated });

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { mapBounded } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { escapeControls } from "../../core/text.ts";
+import { escapeControls, toPrintedJson } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
@@ -60,7 +60,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
       const verification = createVerification(flags, deployment, onAnswer);
       const reports = await verifyHosts(hosts, { ...verification, knownZones });
       const asJson = context.flags.json === true;
-      await terminal.print(asJson ? `${JSON.stringify(reports)}\n` : formatReport(reports));
+      await terminal.print(asJson ? `${toPrintedJson(reports)}\n` : formatReport(reports));
       if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
     });
 

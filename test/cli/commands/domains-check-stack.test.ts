@@ -98,7 +98,7 @@ describe("domains check --stack", () => {
     const status = {
       state: "needs_attention",
       attention: "validation_timed_out",
-      reason: "ACM gave up\u001b[2J, because it did not find the validation record.",
+      reason: "ACM gave up\u009b2J, because it did not find the validation record.",
       next: ["Request a new certificate.", "DNS changes may take up to 48 hours to propagate."],
       since: "2026-11-20T12:00:00Z",
       until: "2026-11-23T12:00:00Z",
@@ -111,12 +111,13 @@ describe("domains check --stack", () => {
     const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
     const { stdout } = await cli.run(check, { input });
     expect(stdout).toContain(`  The stack, in its last update: needs_attention (validation_timed_out)
-    reason    ACM gave up\\u001b[2J, because it did not find the validation record.
+    reason    ACM gave up\\u009b2J, because it did not find the validation record.
     next      Request a new certificate.
 `);
     expect(stdout.match(/The stack/g)).toHaveLength(1);
-    const reports = JSON.parse((await cli.run([...check, "--json"], { input })).stdout);
-    expect(reports.map((report: { stack?: object }) => report.stack)).toEqual([undefined, status]);
+    const json = (await cli.run([...check, "--json"], { input })).stdout;
+    expect(json).toMatch(/^[\x20-\x7e]+\n$/);
+    expect(JSON.parse(json).map((report: { stack?: object }) => report.stack)).toEqual([undefined, status]);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
+import { settleWithin } from "../core/concurrency.ts";
 import { assertOptions, invalidInput } from "../core/errors.ts";
 import { logHookError } from "../core/hooks.ts";
 import { splitTarget } from "../core/request-target.ts";
@@ -19,7 +20,7 @@ import {
   receiveBody,
   validateRequest,
 } from "./request.ts";
-import { endAndLinger, type HandlerResponse, type NodeResponse, sendResponse } from "./response.ts";
+import { type HandlerResponse, LINGER_MS, type NodeResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
@@ -61,7 +62,11 @@ export function toNodeHandler(
     const invalid = validateRequest(req);
     // A body that is only too large has a known end, and a request of HTTP/2 a stream of its own.
     const isRefused = invalid !== undefined && invalid !== "request_too_large" && !("stream" in req);
-    if (isRefused) refuse(req.socket);
+    if (isRefused) {
+      refused.add(req.socket);
+      // A client that sends its whole body first could otherwise lose the response when the connection is closed.
+      await settleWithin(LINGER_MS, receiveRest(req), "The rest of the request").catch(() => {});
+    }
     const requestError = invalid ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const originalTarget = splitTarget(originalUrl).path;
@@ -81,12 +86,6 @@ export function toNodeHandler(
 
 /** Connections with a request that two servers could parse differently. What follows it may be none. */
 const refused = new WeakSet<object>();
-
-/** Refuses what follows on a connection. Node would reset it after the response, which the client could lose. */
-function refuse(socket: NodeRequest["socket"]): void {
-  refused.add(socket);
-  Object.assign(socket, { destroySoon: () => endAndLinger(socket) });
-}
 
 /** Throws `InvalidInputError` unless the value is a function: every request would fail. */
 export function assertHandler(handler: unknown): void {

@@ -148,10 +148,10 @@ async function waitForClient(
 }
 
 /**
- * The time for which input is read and discarded after a final response: closing a socket with unread input would reset
+ * The time for which input is read and discarded before or after a final response: closing a socket with unread input would reset
  * the connection, and the client could lose the response.
  */
-const LINGER_MS = 1_000;
+export const LINGER_MS = 1_000;
 
 /** Sends a final error response and closes the connection. */
 export async function sendAndClose(
@@ -168,12 +168,7 @@ export async function sendAndClose(
   for (const [name, value] of Object.entries({ ...fieldsOf(headers), ...own }))
     for (const each of [value].flat()) head += `${name}: ${each}\r\n`;
   // Head and body leave in one write.
-  endAndLinger(socket, Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
-}
-
-/** Sends the last bytes, and closes the connection once the client has, or after a time. */
-export function endAndLinger(socket: Duplex, last?: Buffer): void {
-  socket.end(last);
+  socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once("close", () => clearTimeout(timer));

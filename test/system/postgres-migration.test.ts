@@ -302,7 +302,8 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     await server.sql("ALTER SCHEMA before RENAME TO after");
     const renamed = openStore("after");
     expect(await renamed.orders.apply(1n, "cancel", AT)).toMatchObject({ ok: true });
-    // The store that was there before creates tables anew. Its connections know the function by both names.
+    // The connections of the store that was there before know the function by both names.
+    await openStore("before").check();
     await store.outbox?.switch(true);
     await store.orders.place([pending(2n), pending(3n)]);
     expect(await renamed.orders.place([pending(4n)])).toEqual(["placed"]);

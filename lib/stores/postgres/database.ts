@@ -8,7 +8,6 @@ import {
   MIGRATED_TABLES,
   type MigrationResult,
   migrate,
-  missingTables,
   quoteSchema,
   SCHEMA_VERSION,
   wrongVersion,
@@ -71,18 +70,22 @@ export interface Database {
 /** Attempts of a transaction which a deadlock or a lost connection ends. */
 const MAX_ATTEMPTS = 4;
 
-/** Opens a database. Nothing is sent before the first call. With `existing`, no tables are created. */
+/**
+ * Opens a database. Nothing is sent before the first call. With `existing`, no tables are created. Nor are they once they
+ * were found: an empty schema is then one that somebody is restoring.
+ */
 export function openDatabase(
   pool: PostgresPool,
   { schema, existing }: { readonly schema: string; readonly existing: boolean },
 ): Database {
   const quoted = quoteSchema(schema);
+  let hadTables = existing;
   let creating: Promise<unknown> | undefined;
   const pending = new Set<Promise<unknown>>();
 
   async function createTables(deadline: number): Promise<void> {
-    if (existing) throw missingTables(schema);
-    creating ??= migrateTables(pool, { schema, onlyIfEmpty: true, deadline }).finally(() => {
+    const options = { schema, existing: hadTables, onlyIfEmpty: true, deadline };
+    creating ??= migrateTables(pool, options).finally(() => {
       creating = undefined;
     });
     await creating;
@@ -95,7 +98,9 @@ export function openDatabase(
     const deadline = since + CALL_TIMEOUT_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await task(deadline);
+        const result = await task(deadline);
+        hadTables = true;
+        return result;
       } catch (error) {
         const hasTime = attempt < MAX_ATTEMPTS && performance.now() < deadline;
         if (isMissingTable(error) && attempt === 1) await createTables(deadline);
@@ -312,6 +317,7 @@ export async function migrateTables(
   pool: PostgresPool,
   options: Pick<StrongLocks<MigrationResult>, "deadline" | "onBlocked"> & {
     readonly schema: string;
+    readonly existing?: boolean;
     readonly onlyIfEmpty: boolean;
   },
 ): Promise<MigrationResult> {

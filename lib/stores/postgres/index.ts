@@ -59,7 +59,7 @@ export type PostgresServer =
 export type PostgresStoreOptions = PostgresServer & {
   /** The schema that has the tables. @default `?schema=` of the connection string, or store_orders */
   readonly schema?: string | undefined;
-  /** True if missing tables are an error instead of being created. @default false */
+  /** True if missing tables are an error instead of being created, as they are once the store has found them. @default false */
   readonly existing?: boolean | undefined;
 };
 

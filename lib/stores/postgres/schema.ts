@@ -237,18 +237,20 @@ export const MIGRATION_LOCK = 0x534f7264;
 
 /**
  * Creates the tables or migrates them to the current version, in the transaction of the caller: either as a whole or not
- * at all. Of several processes that start at once, one does it. With `onlyIfEmpty`, tables of an older version are an
- * error.
+ * at all. Of several processes that start at once, one does it. With `existing`, missing tables are an error, with
+ * `onlyIfEmpty` those of an older version.
  */
 export async function migrate(
   execute: Execute,
   schema: string,
-  { onlyIfEmpty = false, scripts = MIGRATIONS } = {},
+  { existing = false, onlyIfEmpty = false, scripts = MIGRATIONS } = {},
 ): Promise<MigrationResult> {
   const to = scripts.length;
   const readVersion = async () => {
     const [[hasTables] = []] = await execute(`SELECT ${hasTablesSql(schema)}`);
-    if (hasTables !== true && hasTables !== "t") return 0;
+    const isEmpty = hasTables !== true && hasTables !== "t";
+    if (isEmpty && existing) throw missingTables(schema);
+    if (isEmpty) return 0;
     const text = `SELECT value FROM ${quoteSchema(schema)}.settings WHERE name = 'schema_version'`;
     const version = Number((await execute(text))[0]?.[0] ?? 0);
     if (version !== to && (!(version < to) || onlyIfEmpty)) throw wrongVersion(version);

@@ -1,6 +1,9 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createAccounts } from "../../../lib/accounts/index.ts";
 import { errorMessage, isInvalidInput, isNewerSchema, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
+import { createHandler } from "../../../lib/http/index.ts";
+import { deliverChanges } from "../../../lib/orders/index.ts";
 import {
   createPostgresStore,
   migratePostgres,
@@ -109,9 +112,32 @@ describe("the tables of an empty database", () => {
     );
     // The same store, once the role may.
     await store.check();
-    // Also if somebody has deleted them.
-    await database.exec("DROP SCHEMA forbidden CASCADE");
-    expect(await store.orders.place([ORDER])).toEqual(["placed"]);
+  });
+
+  test("are not created again by a program that has used them, and are used once they are back", async () => {
+    const store = open("restored");
+    const handler = createHandler({ store });
+    const accounts = createAccounts({ store: store.accounts, environment: "test" });
+    await accounts.create("acme", { plan: "free" });
+    const issued = await accounts.issueKey("acme");
+    const headers = { Authorization: `Bearer ${issued.ok && issued.key}` };
+    const list = async () =>
+      (await handler(new Request("http://pets.example/v1/store/orders", { headers }))).status;
+    expect(await list()).toBe(200);
+    await server.database.exec("ALTER SCHEMA restored RENAME TO restored_before");
+    expect(await list()).toBe(503);
+    const onError = vi.fn();
+    await deliverChanges({ store, deliver: () => {}, onError, untilEmpty: true }).ended;
+    expect(onError).toHaveBeenCalledOnce();
+    for (const error of [
+      onError.mock.calls[0]?.[0],
+      ...(await errorsOf([store.check(), store.orders.find(1n)])),
+    ])
+      expect(isStoreUnavailable(error) && error.message).toContain(
+        '"restored" of the database has no tables',
+      );
+    await server.database.exec("ALTER SCHEMA restored_before RENAME TO restored");
+    expect(await list()).toBe(200);
   });
 
   test("are created by a role that owns the schema, and may create no other", async () => {

@@ -63,8 +63,8 @@ export interface Database {
    */
   changeAtOnce(statement: Statement, maxLockWaitMs: number, since: number): Promise<Rows>;
   track<T>(call: Promise<T>): Promise<T>;
-  /** Resolves when no call is pending. */
-  settled(): Promise<void>;
+  /** Resolves when no call is pending. Every later one rejects. */
+  close(): Promise<void>;
 }
 
 /** Attempts of a transaction which a deadlock or a lost connection ends. */
@@ -80,6 +80,7 @@ export function openDatabase(
 ): Database {
   const quoted = quoteSchema(schema);
   let hadTables = existing;
+  let isClosed = false;
   let creating: Promise<unknown> | undefined;
   const pending = new Set<Promise<unknown>>();
 
@@ -95,6 +96,7 @@ export function openDatabase(
 
   /** Makes a call, and repeats it if it has changed nothing and can succeed at once. */
   async function repeat<T>(since: number, task: (deadline: number) => Promise<T>): Promise<T> {
+    if (isClosed) throw new StoreUnavailableError("The store was closed.");
     const deadline = since + CALL_TIMEOUT_MS;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -120,8 +122,9 @@ export function openDatabase(
   return {
     schema: quoted,
     track,
-    async settled() {
+    async close() {
       while (pending.size > 0) await Promise.allSettled(pending);
+      isClosed = true;
     },
     read: (statement) => call(performance.now(), (deadline) => read(pool, quoted, statement, deadline)),
     changeAtOnce: (statement, maxLockWaitMs, since) =>

@@ -90,7 +90,7 @@ export function createPostgresStore(given: PostgresStoreOptions): PostgresStore 
       return { busy: total - idle, idle, waiting };
     },
     close() {
-      closing ??= database.settled().then(close);
+      closing ??= database.close().then(close);
       return closing;
     },
   };

@@ -132,6 +132,6 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     },
 
     accounts: () => createAccountStore(database).list(),
-    close: database.settled,
+    close: database.close,
   };
 }

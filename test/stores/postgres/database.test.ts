@@ -483,6 +483,22 @@ test("closing waits for the calls that were made before", async () => {
   expect(settled).toBe(2);
 });
 
+test("after closing every call rejects, and opens no pool", async () => {
+  const own = createPostgresStore({ connectionString: "postgres://127.0.0.1:9/shop" });
+  const shared = createPostgresStore({ pool: server.pool, schema: "closed" });
+  for (const store of [own, shared]) {
+    await store.close();
+    for (const call of [
+      () => store.orders.find(1n),
+      () => store.orders.apply(1n, "cancel", 0),
+      () => store.accounts.admit({ accountId: "acme", hash: "x" }, 0),
+      () => store.check(),
+    ])
+      await expect(call()).rejects.toThrow("The store was closed.");
+    expect(store.connections()).toEqual({ busy: 0, idle: 0, waiting: 0 });
+  }
+});
+
 test("a pool that receives binary values is an error that says so, and nothing is written", async () => {
   const pool: PostgresPool = {
     connect: async () => ({ ...(await server.pool.connect()), binary: true }),

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 // As a namespace: Node 22.15 and earlier have no `backup`, and could not load this module.
 import * as sqlite from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -30,22 +31,24 @@ export async function backUpSqlite({
   readonly to: string;
   readonly signal?: AbortSignal;
 }): Promise<BackupResult> {
+  // The program may change its working directory before this resolves.
+  const destination = resolve(to);
   const { db: source } = openReadOnly(path);
   try {
     signal?.throwIfAborted();
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
-    if (!reserve(to)) return { ok: false, code: "file_exists" };
+    if (!reserve(destination)) return { ok: false, code: "file_exists" };
     // No other file has this name, so none is lost.
-    const partial = `${to}.${randomUUID()}.partial`;
+    const partial = `${destination}.${randomUUID()}.partial`;
     const remove = () => {
-      for (const file of [partial, `${partial}-journal`, to]) rmSync(file, { force: true });
+      for (const file of [partial, `${partial}-journal`, destination]) rmSync(file, { force: true });
     };
     signal?.addEventListener("abort", remove);
     try {
       closeSync(openSync(partial, "wx", 0o600));
-      await sqlite.backup(source, toFileName(partial), { rate: PAGES_PER_STEP });
+      await sqlite.backup(source, partial, { rate: PAGES_PER_STEP });
       signal?.throwIfAborted();
-      renameSync(partial, to);
+      renameSync(partial, destination);
       return { ok: true };
     } catch (error) {
       // After an abort, the file at the destination may be another one, and SQLite may fail because its own is gone.

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -121,6 +121,17 @@ test("a backup that is aborted leaves no file, and none that was written since i
   await expect(backup).rejects.toThrow("enough");
   await expect(backUpSqlite({ path, to: newPath(), signal: stop.signal })).rejects.toThrow("enough");
   expect(readdirSync(folder)).toEqual(["copy.db"]);
+});
+
+test("a program can change its working directory while a backup is written", async () => {
+  const path = await createDatabase();
+  const to = newPath();
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(directory);
+  onTestFinished(() => cwd.mockRestore());
+  const backup = backUpSqlite({ path: basename(path), to: basename(to) });
+  cwd.mockReturnValue("/");
+  expect(await backup).toEqual({ ok: true });
+  expect(statSync(to).size).toBeGreaterThan(0);
 });
 
 /** What the `.dump` of `sqlite3` keeps: the statements that create tables, the rows, then indexes and triggers. */

@@ -57,6 +57,11 @@ function parseWebUrl(text: string): URL | undefined {
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
+/** The name of a file to write. Elsewhere - is standard input. */
+export function readOutputFile(text: string): string {
+  return text === "-" ? invalid("Name a file.") : text;
+}
+
 /** Reads each value of an option that can be repeated. */
 export function each<T>(read: (text: string) => T): (text: string, previous?: readonly T[]) => readonly T[] {
   return (text, previous = []) => [...previous, read(text)];

@@ -10,6 +10,7 @@ import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
 import { isDamaged } from "../../stores/sqlite/errors.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
+import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
 import { EXIT, explainFileError, toPrinted } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
@@ -111,7 +112,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
   group
     .command("backup")
     .description("Writes a consistent copy of the database to a new file, while it is being served.")
-    .argument("<file>", "the file to create; an existing file is not overwritten")
+    .argument("<file>", "the file to create; an existing file is not overwritten", readOutputFile)
     .action((file: string) =>
       untilStopped(async (stop) => {
         const { kind, location } = chooseStore(context.flags, context.env);

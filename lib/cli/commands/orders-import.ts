@@ -7,6 +7,7 @@ import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
 import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
+import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStoreOrCreate } from "../context.ts";
 import { EXIT, explainFileError, systemErrorCode } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
@@ -21,7 +22,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
         "(default: pending).",
     )
     .argument("<file>", "the file, or - for standard input")
-    .option("--rejects <file>", "write rejected lines to this file")
+    .option("--rejects <file>", "write rejected lines to this file", readOutputFile)
     .addOption(
       new Option(
         "--status <status>",

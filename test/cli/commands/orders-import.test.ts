@@ -1,4 +1,12 @@
-import { createReadStream, openSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
@@ -162,6 +170,19 @@ test.skipIf(skipsBecause("a link as a --rejects file", noPosix))("a --rejects fi
   const { status, stderr } = await cli.run(args, { input: "x" });
   expect([status, stderr]).toEqual([2, expect.stringContaining("This is a link")]);
   expect(readFileSync(path, "utf8")).toBe("precious\n");
+});
+
+test("- is no file to write", async () => {
+  const store = newDatabase();
+  await cli.run(["orders", "import", "-", ...store]);
+  for (const args of [
+    ["orders", "import", "-", "--rejects", "-"],
+    ["database", "backup", "-"],
+  ]) {
+    const { status, stderr } = await cli.run([...args, ...store], { input: "x" });
+    expect([status, stderr]).toEqual([2, expect.stringContaining("Name a file.")]);
+  }
+  expect(existsSync(join(cli.directory, "-"))).toBe(false);
 });
 
 test("standard input that is a file is never overwritten by --rejects", async () => {

@@ -4,7 +4,7 @@ import { parse } from "csv-parse/sync";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { ACCOUNT_ID_RULE, createAccounts, type ImportedKey } from "../../accounts/accounts.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
-import { mapBounded } from "../../core/concurrency.ts";
+import { createTurns, mapBounded } from "../../core/concurrency.ts";
 import { errorMessage, invalidInput, isInvalidInput } from "../../core/errors.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
@@ -32,14 +32,28 @@ export function addKeysImport(group: Command, context: CommandContext): void {
           initial: counts,
         });
 
+        const turns = createTurns<string>();
+        /** The rows whose keys were added, by hash. */
+        const added = new Map<string, string>();
+
         /** Throws `InvalidInputError` with the reason why a key is rejected. */
-        async function importRow({ read }: Row): Promise<Exclude<keyof typeof counts, "rejected">> {
-          const { account: id, ...key } = toKey(read());
+        const importRow = async ({ read }: Row) => {
+          const key = toKey(read());
+          return turns.run(key.hash, () => importKey(key));
+        };
+
+        type Outcome = Exclude<keyof typeof counts, "rejected">;
+        async function importKey(row: ReturnType<typeof toKey>): Promise<Outcome> {
+          const { account: id, ...key } = row;
+          const earlier = added.get(key.hash);
+          if (earlier === JSON.stringify(row)) return "unchanged";
+          if (earlier !== undefined) throw invalidInput("hash", CONTRADICTION);
           const before = await store.accounts.find(id);
           if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
           if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
           const result: ImportedKey | AccountFailure = await accounts.importKey(id, key);
           if (!result.ok) throw invalidInput(id, explainAccountError(result));
+          added.set(key.hash, JSON.stringify(row));
           return "imported";
         }
 
@@ -66,13 +80,14 @@ const HELP = `
 The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
 and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
 since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A key that has expired is not
-imported, only counted. A row that is not valid is printed with the reason, the others are imported, and the exit status
-is 1.
+imported, only counted. A row that is not valid, or contradicts an earlier one, is printed with the reason, the others are
+imported, and the exit status is 1.
 
 Examples:
   $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -
   $ printf %s "$KEY" | sha256sum`;
 
+const CONTRADICTION = "An earlier row has this key with another account, name or date of expiry.";
 const COLUMNS = ["hash", "account", "name", "expires"];
 const PARALLEL_KEYS = 8;
 const MAX_FILE_BYTES = 64 * 1024 * 1024;

@@ -85,6 +85,25 @@ test("a row that is not valid is reported with its line, never with its values, 
   expect(stderr).not.toContain("sk_live_one");
 });
 
+test("a key that is there twice is imported once, and a row that contradicts an earlier one is rejected", async () => {
+  const { importKeys, list } = await open();
+  const rows = [
+    `${ONE},c1,till`,
+    `${ONE},c1,till`,
+    `${ONE},c1,other`,
+    `${ONE},c2,till`,
+    `${TWO},c9,`,
+    `${TWO},c2,`,
+  ];
+  const { status, stdout, stderr } = await importKeys(`hash,account,name\n${rows.join("\n")}\n`);
+  expect([status, stdout]).toEqual([1, counts(2, 1, 0, 3)]);
+  for (const line of [4, 5])
+    expect(stderr).toContain(
+      `"line":${line},"message":"hash: An earlier row has this key with another account`,
+    );
+  expect(await list()).toMatchObject([{ account: "c1", name: "till" }, { account: "c2" }]);
+});
+
 test("a row that lacks columns, or cannot be read, does not stop the others", async () => {
   const { importKeys } = await open();
   const csv = await importKeys(`hash,account,name\n${ONE},c1\n${TWO},c1,a,b\n\n${THREE},c2,till\n`);

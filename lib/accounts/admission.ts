@@ -115,7 +115,9 @@ export function decideAdmission(
   const { key, usage, accountId, plan } = state;
   if (!isActive(key, at)) return invalidKey(key.revokedAt === undefined ? "expired" : "unknown_key");
   const limits = limitsOf(state, policy.plans);
-  if (limits === undefined) return invalidKey("plan_without_limits");
+  // A database can have others than `validatePlan` permits.
+  const areUsable = Number.isSafeInteger(limits?.perMinute) && Number.isSafeInteger(limits?.perDay);
+  if (limits === undefined || !areUsable) return invalidKey("plan_without_limits");
 
   const caller: Caller = { accountId, keyId: key.id, plan };
   if (state.rejections !== undefined && banEndAt(state.rejections, at) > 0) {

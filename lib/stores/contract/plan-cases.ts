@@ -14,6 +14,7 @@ const TABLES: readonly (readonly [plans: PlanTable, plan: string, outcome: strin
   [{ pro: LIMITS }, "pro", "admitted"],
   [{ pro: { perMinute: 1, perDay: 1 }, own: "custom" }, "own", "admitted", LIMITS],
   [{ only: "custom" }, "only", "plan_without_limits"],
+  [{ only: "custom" }, "only", "plan_without_limits", { perMinute: 2, perDay: 2 ** 60 }],
   [{ only: LIMITS }, "free", "plan_without_limits"],
   [{ only: LIMITS }, "toString", "plan_without_limits"],
   [{}, "only", "plan_without_limits"],

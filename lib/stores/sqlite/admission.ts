@@ -3,7 +3,7 @@ import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { decideAdmission, decideRejections } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, readRow } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, readRow, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { prepareAll, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
@@ -61,9 +61,15 @@ export function createAdmission({
   };
 }
 
-function findKeyState({ selectKey }: AdmissionStatements, { accountId, hash }: ParsedKey) {
-  const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
-  return row && readRow(row);
+function findKeyState({ selectKey, selectLargeKey }: AdmissionStatements, { accountId, hash }: ParsedKey) {
+  try {
+    const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
+    return row && readRow(row);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // Whoever else writes to the file can have stored an integer that a number cannot hold.
+    return readRow(toAccountRow(selectLargeKey.get(hash, accountId) as unknown as unknown[]));
+  }
 }
 
 function saveRejections(sql: AdmissionStatements, key: ParsedKey, rejections: RejectionCount): void {
@@ -72,10 +78,8 @@ function saveRejections(sql: AdmissionStatements, key: ParsedKey, rejections: Re
 }
 
 export function admissionStatements(db: DatabaseSync) {
-  const key = {
-    selectKey: `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account
-      WHERE k.hash = ? AND k.account = ?`,
-  };
+  const select = `SELECT ${ACCOUNT_COLUMNS} FROM api_keys k JOIN accounts a ON a.id = k.account
+      WHERE k.hash = ? AND k.account = ?`;
   const writes = {
     updateUsage:
       "UPDATE accounts SET minute_start = ?, minute_count = ?, day_start = ?, day_count = ? WHERE id = ?",
@@ -83,5 +87,10 @@ export function admissionStatements(db: DatabaseSync) {
       WHERE hash = ? AND account = ?`,
     updateUse: "UPDATE api_keys SET used_at = ? WHERE hash = ? AND account = ?",
   };
-  return { ...prepareAll(db, key, "setReturnArrays"), ...prepareAll(db, writes, "setReadBigInts") };
+  return {
+    ...prepareAll(db, { selectKey: select }, "setReturnArrays"),
+    // Takes longer.
+    ...prepareAll(db, { selectLargeKey: select }, "setReturnArrays", "setReadBigInts"),
+    ...prepareAll(db, writes, "setReadBigInts"),
+  };
 }

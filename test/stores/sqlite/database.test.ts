@@ -200,6 +200,19 @@ test("an account is changed completely or not at all, also if a value cannot be 
   expect(await store.orders.find(1n)).toBeDefined();
 });
 
+test("a key whose account has a limit that a number cannot hold is rejected, and admitted once it is corrected", async () => {
+  const { path, store } = open();
+  await store.accounts.create({ ...ACCOUNT, plan: "enterprise", customLimits: { perMinute: 5, perDay: 9 } });
+  const other = new DatabaseSync(path);
+  onTestFinished(() => other.close());
+  other.exec("UPDATE accounts SET per_day = 9223372036854775807, minute_start = 9223372036854775807");
+  expect(await store.accounts.admit(PRESENTED, AT)).toMatchObject({ reason: "plan_without_limits" });
+  await store.accounts.recordRejections(PRESENTED, 1, AT);
+  other.exec("UPDATE accounts SET per_day = 9");
+  expect(await store.accounts.admit(PRESENTED, AT)).toMatchObject({ ok: true, quota: { remaining: 4 } });
+  expect((await store.accounts.find("acme"))?.usage.minute).toEqual({ start: AT, count: 1 });
+});
+
 test("a program can change its working directory", async () => {
   const path = newPath();
   const before = process.cwd();

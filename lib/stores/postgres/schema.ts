@@ -299,6 +299,6 @@ export function wrongVersion(version: number): StoreUnavailableError {
 /** The error of a database that has no tables of ours, and may not get them from this process. */
 export function missingTables(schema: string): StoreUnavailableError {
   return new StoreUnavailableError(
-    `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Create them with ${COMMAND}.`,
+    `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Restore them, or create them with ${COMMAND}.`,
   );
 }

@@ -21,6 +21,6 @@ export interface Store {
    * this program knows. Changes nothing that any other method returns.
    */
   check(): Promise<void>;
-  /** Finishes pending calls and closes the database. A call that follows rejects, where there is something to close. */
+  /** Finishes pending calls and closes the database. */
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@
  */
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { assertOptions, StoreUnavailableError } from "../../core/errors.ts";
+import { assertOptions } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { callTimeout, createAdmissionClient, createDynamodbClient } from "./client.ts";
@@ -81,14 +81,10 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
   // Lists have their own connections, so that admissions and cancels never wait for one.
   const listClient = client ?? (sharedConnections ? dynamodb : createDynamodbClient());
   const { orders, accounts } = tableDefinitions(naming);
-  let isClosed = false;
-  const assertOpen = () => {
-    if (isClosed) throw new StoreUnavailableError("The store was closed.");
-  };
-  const ordersTable = createTableClient(dynamodb, orders.name, assertOpen);
-  const listTable = createTableClient(listClient, orders.name, assertOpen);
-  const accountsTable = createTableClient(dynamodb, accounts.name, assertOpen);
-  const admissionTable = createTableClient(admissionClient, accounts.name, assertOpen);
+  const ordersTable = createTableClient(dynamodb, orders.name);
+  const listTable = createTableClient(listClient, orders.name);
+  const accountsTable = createTableClient(dynamodb, accounts.name);
+  const admissionTable = createTableClient(admissionClient, accounts.name);
   return {
     orders: createOrderStore(ordersTable, listTable, createMarking(ordersTable)),
     accounts: createAccountStore(accountsTable, admissionTable),
@@ -106,7 +102,6 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
       await ordersTable.get(ORDERS_SETTINGS_KEY, callTimeout());
     },
     async close() {
-      isClosed = true;
       if (client !== undefined) return;
       // This closes the connections of admissions, too: they are the same.
       dynamodb.destroy();

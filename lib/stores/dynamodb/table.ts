@@ -134,20 +134,15 @@ export interface TableClient {
 /** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
 const THROTTLING_WAIT_MS = 16;
 
-/** `assertOpen` throws once no request may be sent. */
-export function createTableClient(client: DynamoDBClient, name: string, assertOpen = () => {}): TableClient {
+export function createTableClient(client: DynamoDBClient, name: string): TableClient {
   const TableName = name;
-  async function request<T>(task: () => Promise<T>): Promise<T> {
-    assertOpen();
-    return send(task, name);
-  }
   // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
   // that there was none.
   let returnsOldItem = false;
 
   const get: TableClient["get"] = async (Key, abortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
-    const { Item } = await request(() => client.send(command, { abortSignal }));
+    const { Item } = await send(() => client.send(command, { abortSignal }), name);
     rejectLaterLayout(Item);
     return Item;
   };
@@ -181,7 +176,7 @@ export function createTableClient(client: DynamoDBClient, name: string, assertOp
       for (let Keys = [...different], round = 0; Keys.length > 0; round++) {
         if (round > 0) await backOff(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
-        const { Responses, UnprocessedKeys } = await request(() => client.send(command, { abortSignal }));
+        const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
         const found = Responses?.[name] ?? [];
         found.forEach(rejectLaterLayout);
         items.push(...found);
@@ -199,7 +194,7 @@ export function createTableClient(client: DynamoDBClient, name: string, assertOp
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        await request(() => client.send(command, { abortSignal }));
+        await send(() => client.send(command, { abortSignal }), name);
         return { done: true, before: undefined };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
@@ -221,7 +216,7 @@ export function createTableClient(client: DynamoDBClient, name: string, assertOp
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       try {
-        const { Attributes: before } = await request(() => client.send(command, { abortSignal }));
+        const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
         if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
         return { done: true, before };
@@ -236,7 +231,7 @@ export function createTableClient(client: DynamoDBClient, name: string, assertOp
         ...{ ExpressionAttributeNames: namesIn("#layout"), ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
       });
       try {
-        await request(() => client.send(command, { abortSignal }));
+        await send(() => client.send(command, { abortSignal }), name);
       } catch (error) {
         await conditionFailed(error, Key, abortSignal);
       }
@@ -273,7 +268,7 @@ export function createTableClient(client: DynamoDBClient, name: string, assertOp
         later = items.find(hasLaterLayout);
         return keep(items);
       });
-      const page = await request(() => client.send(command, { abortSignal }));
+      const page = await send(() => client.send(command, { abortSignal }), name);
       const readUnits = page.ConsumedCapacity?.CapacityUnits ?? 0;
       rejectLaterLayout(later);
       return { kept: kept(), next: page.LastEvaluatedKey, readUnits };

@@ -41,8 +41,8 @@ export interface Zone {
   readonly nameServers: readonly string[];
   /** `active`, or why DNS does not ask the provider for this zone. `unknown` if the provider cannot tell. */
   readonly status: string;
-  /** False if DNS asks other servers for it, or nobody. @default DNS may ask the provider */
-  readonly isAsked?: boolean;
+  /** True if DNS asks the provider for it, false if it asks others, or nobody. @default unknown */
+  readonly isAsked?: boolean | undefined;
   /** Why no records can be created in it, with the fix. */
   readonly problem?: string | undefined;
   /** What to know about it, although records can be created. */

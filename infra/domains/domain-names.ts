@@ -39,7 +39,7 @@ export async function findKeptRecords(
   { project, stack }: Owner,
   { dns, ...options }: pulumi.InvokeOptions & Pick<Settings, "dns">,
 ): Promise<readonly string[]> {
-  const steps = dns === "manual" ? "change-to-manual-dns" : "hosts-at-route-53";
+  const steps = dns === "route53" ? "hosts-at-route-53" : "change-to-manual-dns";
   const found = hosts.map(async ({ host }) => {
     if (!(await losesRecords(host))) return [];
     const keeper = (await findDomainName(host, options))?.tags?.[RECORDS_TAG];
@@ -56,16 +56,16 @@ export async function findKeptRecords(
  */
 export async function findEarlyRedirects(
   [primary, ...others]: readonly ConfiguredHost[],
-  isLive: (host: string) => Promise<boolean>,
+  mayBeLive: (host: string) => Promise<boolean>,
   { isManual, ...options }: pulumi.InvokeOptions & { readonly isManual: boolean },
 ) {
   const [problems, warnings]: [string[], string[]] = [[], []];
   const redirects = others.filter(({ role }) => role === "redirect");
-  if (primary === undefined || redirects.length === 0 || (await isLive(primary.host)))
+  if (primary === undefined || redirects.length === 0 || (await mayBeLive(primary.host)))
     return { problems, warnings };
   const checks = redirects.map(async ({ host }) => {
     const planned = roleOfRedirect(primary.host);
-    const role = (await isLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : planned;
+    const role = (await mayBeLive(host)) ? (await findDomainName(host, options))?.tags?.[ROLE_TAG] : planned;
     const message = `${host}: it serves now, and would redirect to ${primary.host}, which is not live. Make that one an alias first, without 'hold'. Make it the primary, and ${host} a redirect to it, in an update after it is live.`;
     // Without where it leads: the tag of an earlier version.
     const isUnknown = role === undefined || role === "redirect";

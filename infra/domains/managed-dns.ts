@@ -68,7 +68,7 @@ export async function findZones(
       problems.push(selected.message);
       continue;
     }
-    const { id, name, isAsked = true } = selected.zone;
+    const { id, name, isAsked } = selected.zone;
     const names = namesToCheck(input.host, name);
     const records = (recordsByZone.get(selected.zone) ?? []).filter((each) => names.includes(each.name));
     const hasOwnRecord = findOwnRecord(input.host, records, mark) !== undefined;
@@ -96,8 +96,9 @@ async function askDns(zone: Zone, { provider: { label } }: StackMark, resolver: 
   const asked = recordsIn<"NS">(answer);
   const isNotDelegated = isUnjudged(zone) && ["nodata", "nxdomain"].includes(answer.outcome);
   const isDelegated = asked.some((server) => nameServers.includes(server));
-  if (isUnjudged(zone) && isDelegated) return { ...zone, status: "active" };
-  if (nameServers.length === 0 || isDelegated || (asked.length === 0 && !isNotDelegated)) return zone;
+  if (isUnjudged(zone) && isDelegated) return { ...zone, isAsked: true, status: "active" };
+  if (nameServers.length === 0 || isDelegated || (asked.length === 0 && !isNotDelegated))
+    return { ...zone, isAsked: status === "active" || undefined };
   const note = `DNS asks ${asked.join(", ") || "nobody"} for ${name}, and not ${label} (${nameServers.join(", ")}): no record that is set there counts. Correct the name servers where ${name} is delegated.`;
   return { ...zone, isAsked: false, status: isNotDelegated ? WITHOUT_NS : status, notes: [...notes, note] };
 }

@@ -73,29 +73,32 @@ export async function preflight(
       return { ...each, hasCertificate: hasRecord ?? certificates.get(each.host)?.some(isOwn) ?? false };
     });
   const caa = await findCaaProblems(requested, memoized);
-  /** True if DNS asks the provider of this stack for the host: then its records count, and otherwise what DNS answers. */
-  const isAsked = (host: string) => zones.get(host)?.isAsked ?? false;
+  /** True if DNS asks the provider of this stack for the host: its records count then, and otherwise what DNS answers. */
+  const isAsked = (host: string) => !isManual && (isMocked() || zones.get(host)?.isAsked);
   /** The host is `live` if it has its own record now, and keeps it; one that DNS asks others for, or adopted, if it leads here. */
-  const observe = async (host: string): Promise<"live" | "elsewhere" | "missing"> => {
+  const observe = async (host: string): Promise<"live" | "unknown" | "elsewhere" | "missing"> => {
     if (settings.hold.includes(host)) return "missing";
-    if (isAsked(host) && zones.get(host)?.hasOwnRecord) return "live";
+    if (isAsked(host) !== false && zones.get(host)?.hasOwnRecord) return "live";
     if (isAsked(host) && settings.adopt[host] === undefined) return "missing";
     const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
     if (target === undefined) return "missing";
     const verification = await verifyHost(host, { resolver: memoized, target });
-    // A lookup that fails says nothing.
-    if (eventOf(verification) !== "dns_failed") return "live";
+    const event = eventOf(verification);
+    if (event !== "dns_failed") return event === "dns_unknown" ? "unknown" : "live";
     // Also without a delegation, or with a CNAME that leads to no address, nobody reaches the host.
     const answers = await Promise.all([memoized(host, "A"), memoized(host, "AAAA")]);
     const hasAddress = answers.some(({ outcome }) => outcome !== "nodata" && outcome !== "nxdomain");
     return hasAddress ? "elsewhere" : "missing";
   };
-  const isLive = async (host: string) => (await observe(host)) === "live";
+  /** A lookup that fails says nothing. */
+  const mayBeLive = async (host: string) => ["live", "unknown"].includes(await observe(host));
   /** True if an update deletes the records that the stack may have set for the host, although the host is live. */
-  const losesRecords = async (host: string) =>
-    isManual || (!isAsked(host) && !zones.get(host)?.hasOwnRecord && (await isLive(host)));
+  const losesRecords = async (host: string) => {
+    const hasNone = !isAsked(host) && zones.get(host)?.hasOwnRecord === false;
+    return isManual || (hasNone && (await observe(host)) === "live");
+  };
   const kept = await findKeptRecords(configured, losesRecords, owner, { dns: settings.dns, ...awsOptions });
-  const early = await findEarlyRedirects(configured, isLive, { isManual, ...awsOptions });
+  const early = await findEarlyRedirects(configured, mayBeLive, { isManual, ...awsOptions });
   const problems = [...(managed?.problems ?? []), ...caa.problems, ...kept, ...early.problems];
   if (problems.length > 0) {
     const lines = problems.map((problem) => `  ${problem}`);
@@ -106,7 +109,7 @@ export async function preflight(
   const closing = `store-orders:closePlatformHost: ${primary}`;
   const problem = `${closing} is not served yet, so nothing would be. Remove the key until the host is live.`;
   const known = isAsked(primary) ? "" : " If it is, set store-orders:resolver to a DNS server that knows it.";
-  if (state === "missing" || (state === "elsewhere" && isAsked(primary)))
+  if (state === "missing" || (state === "elsewhere" && isAsked(primary) !== false))
     throw new pulumi.RunError(`${problem}${known}`);
   if (state === "elsewhere")
     early.warnings.push(`${closing} leads elsewhere. Unless that is a proxy of this stack, remove the key.`);

@@ -65,7 +65,7 @@ export function toNodeHandler(
     if (isRefused) {
       refused.add(req.socket);
       // A client that sends its whole body first could otherwise lose the response when the connection is closed.
-      await settleWithin(LINGER_MS, receiveRest(req), "The rest of the request").catch(() => {});
+      await settleWithin(LINGER_MS, receiveRest(req, Infinity), "The rest of the request").catch(() => {});
     }
     const requestError = invalid ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
@@ -106,11 +106,11 @@ async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
 }
 
 /** Receives the rest of the body, which a middleware may have read in part. */
-async function receiveRest(req: NodeRequest): Promise<ErrorCode | "aborted" | undefined> {
+async function receiveRest(req: NodeRequest, maxBytes?: number): Promise<ErrorCode | "aborted" | undefined> {
   if (isReset(req)) return "aborted";
   if (req.complete || !hasBody(req)) return undefined;
   if (req.destroyed) return "aborted";
-  return receiveBody(req);
+  return receiveBody(req, maxBytes);
 }
 
 /**

@@ -105,12 +105,15 @@ export function isReset(req: NodeRequest): boolean {
  * Reads a body to its end, without keeping it: no operation with this method takes one. Resolves to `undefined`, or why it
  * has not been received.
  */
-export function receiveBody(req: NodeRequest): Promise<ErrorCode | "aborted" | undefined> {
+export function receiveBody(
+  req: NodeRequest,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<ErrorCode | "aborted" | undefined> {
   return new Promise((resolve) => {
     let size = 0;
     req.on("data", (part: Buffer) => {
       size += part.length;
-      if (size > MAX_BODY_BYTES) resolve("request_too_large");
+      if (size > maxBytes) resolve("request_too_large");
     });
     req.once("end", () => resolve(isReset(req) ? "aborted" : undefined));
     req.once("close", () => resolve("aborted"));

@@ -240,8 +240,9 @@ export function deliverChanges(options: DeliverOptions): Delivery {
         const elapsed = elapsedMs();
         isPaused = elapsed < pausedUntil;
         if (!isPaused) free = Math.max(0, allowed - running.size);
-        isTime = 2 * free >= allowed;
-        isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= leasedAt + COLLECT_MS);
+        isTime = lasting === undefined && 2 * free >= allowed;
+        const nextAt = leasedAt + (lasting === undefined ? COLLECT_MS : LOOK_MS);
+        isTime ||= free > 0 && (elapsed < leasedAt || elapsed >= nextAt);
         if (isOn === undefined) {
           await outbox.switch(true);
           [isOn, lookedAt] = [true, elapsed];
@@ -257,8 +258,8 @@ export function deliverChanges(options: DeliverOptions): Delivery {
           const leased = await outbox.lease(free, clock(), newLease(timeoutMs + LEASE_MARGIN_MS));
           if (isStopped) await outbox.release(leased.map(({ id, lease: hold = 0 }) => ({ id, hold })));
           else found = [...leased];
+          lasting = undefined;
         }
-        lasting = undefined;
       } catch (error) {
         const problem = isStoreUnavailable(error) && !error.retryable ? errorMessage(error) : undefined;
         if (problem === undefined || problem !== lasting) report(error);
@@ -268,7 +269,7 @@ export function deliverChanges(options: DeliverOptions): Delivery {
       // The lease of a process that has died ends only for one that waits for it.
       if (untilEmpty && isIdle && found.length === 0 && (isPaused || hasFailed || !watch.seesLeases)) break;
       const pauseMs = lasting === undefined ? pollMs : Math.max(pollMs, LOOK_MS);
-      if (found.length === 0) await wait(isTime || free === 0 ? pauseMs : COLLECT_MS, idle.signal);
+      if (found.length === 0) await wait(isTime || free === 0 || lasting ? pauseMs : COLLECT_MS, idle.signal);
       else if (++leases % LEASES_PER_TURN === 0) await new Promise<void>(schedule);
     }
     await Promise.all(running);

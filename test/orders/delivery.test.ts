@@ -535,6 +535,25 @@ test("an error of the store that a retry cannot correct is reported once, and tr
   await delivery.stop();
 });
 
+test("such an error is not tried again for each delivery that ends meanwhile", async () => {
+  const ends: (() => void)[] = [];
+  const { outbox, orders, advance, errors, start } = await useDelivery({
+    deliver: () => new Promise<void>((resolve) => ends.push(resolve)),
+  });
+  for (let id = 1n; id <= 40n; id++) await orders.place({ id });
+  const delivery = start();
+  await advance(1);
+  const forbidden = new StoreUnavailableError("No permission", { retryable: false });
+  const lease = vi.spyOn(outbox, "lease").mockRejectedValue(forbidden);
+  for (const end of ends.splice(0)) {
+    end();
+    await advance(200);
+  }
+  expect([lease.mock.calls.length, errors]).toEqual([1, [["No permission", undefined]]]);
+  lease.mockRestore();
+  await delivery.stop();
+});
+
 test("stop cuts off what does not end in time, which waits for its next attempt at once", async () => {
   const signals: AbortSignal[] = [];
   const { outbox, orders, advance, errors, start } = await useDelivery({

@@ -3,8 +3,8 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that a system gives to outgoing connections (from 32768 on Linux), which would soon take it and hold it for a minute after their end. */
-const [FIRST_PORT, AFTER_LAST_PORT] = [10_000, 32_768];
+/** Above 10080, which `fetch` refuses, and below those that a system gives to outgoing connections (from 32768 on Linux), which would soon take it and hold it for a minute after their end. */
+const [FIRST_PORT, AFTER_LAST_PORT] = [10_100, 32_768];
 const MAX_ATTEMPTS = 10;
 
 /** A port for a server that cannot choose one itself: free at each address of this machine, in TCP and UDP. */
@@ -13,7 +13,7 @@ export async function freePort(): Promise<number> {
     const port = randomInt(FIRST_PORT, AFTER_LAST_PORT);
     const [tcp, udp] = [createServer(), createSocket("udp4")];
     try {
-      await once(tcp.listen(port, "0.0.0.0"), "listening");
+      await once(tcp.listen(port), "listening");
       await once(udp.bind(port, "0.0.0.0"), "listening");
       return port;
     } catch (error) {

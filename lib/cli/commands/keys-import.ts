@@ -80,8 +80,8 @@ const HELP = `
 The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
 and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
 since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A key that has expired is not
-imported, only counted. A row that is not valid, or contradicts an earlier one, is printed with the reason, the others are
-imported, and the exit status is 1.
+imported, only counted. A row that is not valid, or contradicts one that was imported just before, is printed with the
+reason, the others are imported, and the exit status is 1.
 
 Examples:
   $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -

@@ -87,7 +87,6 @@ export function defineServe(command: Command, context: CommandContext): void {
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
         await store.check();
-        if (deliver) await switchOutboxOn(store);
         await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
         const onRequest: HandlerOptions["onRequest"] = (event, source) => {
           metrics?.onRequest(event);
@@ -106,12 +105,16 @@ export function defineServe(command: Command, context: CommandContext): void {
         const others = flags.metrics?.port === address.port ? "--metrics, " : "";
         const server = await listenOn(address, `${others}--host or HOST, --port or PORT`, start);
         metrics?.watch(server);
-        const delivery = deliver && deliverChanges({ store, deliver, concurrency: 16, onError });
+        let delivery: ReturnType<typeof deliverChanges> | undefined;
         const served = { plan, plans, domains: file, preview: flags.preview };
         const settings = { ...address, ...handlerOptions, trustProxy, ...limits, ...served };
         const details = { version, node: process.version, store: name, schema, environment, settings };
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, details);
         try {
+          if (deliver) {
+            await Promise.race([switchOutboxOn(store), stop]);
+            delivery = deliverChanges({ store, deliver, concurrency: 16, onError });
+          }
           if (flags.reportOnly)
             warn("--report-only: limits and bans reject no request with a valid key, and are only reported.");
           // Seed only while the server is listening, so that the key is always shown.

@@ -46,13 +46,20 @@ const atCloudflare = await startDnsServer(`
   ${HOST} CNAME ${target(HOST)}
   ${target(HOST)} A 192.0.2.1
 `);
+const unanswered = await startDnsServer(
+  `
+  ${HOST} CNAME ${target(HOST)}
+  ${target(HOST)} A 192.0.2.1
+`,
+  { "NS example.com": "SERVFAIL" },
+);
 const leadingElsewhere = await startDnsServer(`
   ${HOST} CNAME shop.example.net
   shop.example.net A 192.0.2.9
 `);
 const failing = await startDnsServer("example.com NS ns.example.net", { [HOST]: "SERVFAIL" });
 afterAll(async () => {
-  for (const server of [leadingHere, atCloudflare, leadingElsewhere, failing])
+  for (const server of [leadingHere, atCloudflare, unanswered, leadingElsewhere, failing])
     await server[Symbol.asyncDispose]();
 });
 
@@ -131,15 +138,16 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
   const REFUSED = `${HOST}: this stack keeps its records, and would delete them with 'dns: route53'. Set 'dns' back, or follow infra/domains/README.md#hosts-at-route-53.`;
 
   test.each([
-    ["is refused", one],
-    ["is refused together with a redirect to a host without a record", withDomains(swapped)],
-  ])("%s before anything is changed, also in the preview", async (_case, config) => {
+    ["is refused", one, atCloudflare],
+    ["is refused if the query for the name servers fails", one, unanswered],
+    ["is refused with a redirect to a host without a record", withDomains(swapped), atCloudflare],
+  ])("%s before anything is changed, also in the preview", async (_case, config, dns) => {
     const at = cloud({ hostedZones: ZONES });
     const { state } = await success(update(one, { cloud: at }));
     const before = at.records();
     for (const preview of [true, false]) {
       const all = { ...config, ...route53 };
-      const outcome = await update(all, { cloud: at, state, preview, dns: atCloudflare });
+      const outcome = await update(all, { cloud: at, state, preview, dns });
       expect(outcome.errors).toContain(REFUSED);
       expect(outcome.errors.includes(`would redirect to ${NEXT}`)).toBe(config !== one);
       expect(outcome.operations.size).toBe(0);
@@ -157,6 +165,17 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
     await success(update(config, { cloud: at, state: next.state, dns: atCloudflare }));
     expect(hostsAt(at)).toEqual([HOST]);
     expect(at.recordSets().map(({ name }) => name)).toContain(HOST);
+  });
+
+  test("says nothing of records if the host has no zone any more", async () => {
+    const at = cloud();
+    const { state } = await success(update(one, { cloud: at }));
+    const here = cloud({ zones: [] });
+    for (const { registration } of state.values())
+      if (registration.type === DOMAIN) here.create(registration);
+    const { errors } = await update(one, { cloud: here, state, preview: true, dns: leadingHere });
+    expect(errors).toContain("the Cloudflare token can read no zone for this host");
+    expect(errors).not.toContain("keeps its records");
   });
 
   test("is not refused for a host that leads elsewhere, or once DNS asks Route 53", async () => {

@@ -60,6 +60,9 @@ interface Received {
 
 const MAX_PATH_CHARS = 512;
 
+/** How often a path is decoded in search of a key. An escape whose percent sign alone is escaped counts as one. */
+const MAX_DECODINGS = 8;
+
 /** An instant as text; a store of the embedder's own may return one that no date can be. */
 const toText = (instant: Instant) => new Date(Math.min(instant, MAX_INSTANT)).toISOString();
 const MAX_INSTANT = Date.UTC(9999, 11, 31);
@@ -108,7 +111,9 @@ function loggedPath(request: RequestHead, { target, requestError }: RequestConte
   const start = path.slice(0, 3 * MAX_PATH_CHARS);
   // Decoded first, so that an escape does not hide a key, not even one that is escaped again.
   const decoded = decodeUnreserved(start);
-  const plain = decodeUnreserved(decoded.replaceAll(/%(?:25)+/g, "%"));
+  let plain = decoded;
+  for (let round = 0; round < MAX_DECODINGS && plain.includes("%"); round++)
+    plain = decodeUnreserved(plain.replaceAll(/%(?:25)+/g, "%"));
   const safe = [redactKeys(plain)].find((text) => text !== plain) ?? redactKeys(decoded);
   return safe.length > MAX_PATH_CHARS || path.length > 3 * MAX_PATH_CHARS
     ? `${safe.slice(0, MAX_PATH_CHARS)}…`

@@ -17,6 +17,8 @@ test.each([
   ["/%2573%256f_live_demo_01%2525323", "/so_live_demo_…"],
   ["/so_test_demo_01%2F%25709%257", "/so_test_demo_…%2Fp9%7"],
   ["/so_test_demo_%25%37%33%25%3730", "/so_test_demo_…"],
+  ["/so_test_demo_%2525%2536%2563qkzd", "/so_test_demo_…"],
+  ["/so_test%2525%2535%2566demo_%25%2525%33%33%25363qkzd", "/so_test_demo_…"],
   ["/a%2541%25", "/a%2541%25"],
 ])("the path of %s is reported as %s", async (target, path) => {
   const { events, send } = await createHandlerFixture();

@@ -127,6 +127,11 @@ test("a key is redacted however often it is percent-encoded, also if its account
   }
 });
 
+test("the secret of a webhook is redacted, also in lower case, as a hostname is written", () => {
+  const secret = `whsec_${Buffer.alloc(32, 251).toString("base64")}`;
+  expect(redactKeys(`'${secret}' ${secret.toLowerCase()}.`)).toBe("'whsec_…' whsec_….");
+});
+
 test("the hash depends on the key only", () => {
   expect(hashKey("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });

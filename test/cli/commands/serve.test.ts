@@ -87,6 +87,19 @@ test.each([
   expect(existsSync(join(cli.directory, "none.db"))).toBe(false);
 });
 
+test("serve prints no secret of a webhook that was passed instead of a file, or is in another file", async () => {
+  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
+  writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${secret}" }`);
+  for (const flags of [
+    ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", secret],
+    ["--domains", "mistaken.yaml", "--plan", "pro"],
+  ]) {
+    const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("whsec_…")]);
+    expect(stderr).not.toContain("YWFh");
+  }
+});
+
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
   const demo = ["--demo", "--database", "demo.db"];
   const { url, message, stop } = await cli.serve(demo, { pattern: /^try.*\n/m });

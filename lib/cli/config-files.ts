@@ -28,13 +28,17 @@ export function readPlansFile(path: string): PlanTable {
   throw new InvalidInputError(issues.map((issue) => locate(issue, path, content)));
 }
 
-/** Adds the file and the invalid value to the place. The message is the same as in TypeScript and in a stack file. */
+/**
+ * Adds the file and the start of the invalid value to the place. The message is the same as in TypeScript and in a stack
+ * file.
+ */
 function locate({ path, message }: Issue, file: string, content: unknown): Issue {
   let value: unknown = content;
   for (const name of path.match(/[^.[\]]+/g) ?? [])
     value = (value as Record<string, unknown> | undefined)?.[name];
   const isText = typeof value === "string" || typeof value === "number";
-  const found = isText && !message.includes(`'${value}'`) ? [`'${value}'`] : [];
+  const isShown = isText && !message.includes(`'${value}'`);
+  const found = isShown ? [`'${`${value}`.replace(/^(.{100}).+/su, "$1…")}'`] : [];
   return { path: [file, ...(path === "" ? [] : [path]), ...found].join(": "), message };
 }
 

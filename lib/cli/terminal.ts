@@ -69,6 +69,9 @@ function isInteractive(stream: Writable): stream is WriteStream {
 /** The most text that is buffered for a reader that does not keep up, in bytes. */
 export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
 
+/** A longer line is cut. A character takes up to three bytes, so that one line alone is never beyond that. */
+const MAX_LINE_CHARS = MAX_BUFFERED_LOG_BYTES / 4;
+
 /**
  * Writes lines to a stream. Lines beyond `MAX_BUFFERED_LOG_BYTES` are dropped while the reader does not keep up; their
  * number is logged once it has caught up, as JSON if they were.
@@ -84,7 +87,8 @@ export function createLogWriter(stream: Writable) {
   }
 
   return {
-    write(line: string): void {
+    write(text: string): void {
+      const line = text.length > MAX_LINE_CHARS ? cut(text) : text;
       if (stream.writableLength + Buffer.byteLength(line) < MAX_BUFFERED_LOG_BYTES) {
         stream.write(`${line}\n`);
         return;
@@ -98,6 +102,12 @@ export function createLogWriter(stream: Writable) {
       if (stream.writableNeedDrain) await waitForDrain(stream);
     },
   };
+}
+
+/** The start of a line. That of a line of JSON becomes the message of a new one, which a program can read. */
+function cut(line: string): string {
+  const start = `${line.slice(0, MAX_LINE_CHARS)}…`;
+  return line.startsWith("{") ? formatLogEntry("error", start, new Date()) : start;
 }
 
 /** The importance of a log line: a failure, a problem, or anything else. */

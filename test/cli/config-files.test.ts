@@ -120,6 +120,11 @@ describe("a domains file", () => {
     expect(issue).toMatch(/Excessive alias count/);
   });
 
+  test("an error repeats the first 100 characters of a long value", async () => {
+    const [issue] = await read(`domains: { primary: "${"😀".repeat(100)}${"b".repeat(1_100_000)}" }`);
+    expect(issue).toMatch(/: domains\.primary: '(?:😀){100}…': This is not a valid/u);
+  });
+
   test("a domains file with an unknown tag is rejected without a warning of the parser", async () => {
     const warnings: unknown[] = [];
     const listen = (warning: unknown) => warnings.push(warning);

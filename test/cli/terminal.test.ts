@@ -56,6 +56,24 @@ test("the number of dropped lines is reported as JSON if they were JSON", async 
   });
 });
 
+test.each(["x", "€"])(
+  "a line of any length is cut, not dropped, although it consists of %s only",
+  (character) => {
+    const { stream, written } = stalledStream();
+    createLogWriter(stream).write(character.repeat(3 * MAX_BUFFERED_LOG_BYTES));
+    expect(written).toEqual([expect.stringMatching(/^(?:x+|€+)…\n$/)]);
+    expect(stream.writableLength).toBeLessThan(MAX_BUFFERED_LOG_BYTES);
+  },
+);
+
+test("what is left of a long line of JSON is the message of a line of JSON", () => {
+  const { stream, written } = stalledStream();
+  const line = JSON.stringify({ code: "invalid_input", message: '"'.repeat(MAX_BUFFERED_LOG_BYTES) });
+  createLogWriter(stream).write(line);
+  const message = expect.stringMatching(/^\{"code":"invalid_input".+…$/);
+  expect(JSON.parse(written.join(""))).toMatchObject({ level: "error", message });
+});
+
 test("drain() resolves immediately if the reader keeps up, and when the stream is closed", async () => {
   const { stream } = stalledStream();
   const log = createLogWriter(stream);

@@ -100,6 +100,15 @@ test("serve prints no secret of a webhook that was passed instead of a file, or 
   }
 });
 
+test("serve reports a value that is larger than the log's buffer", async () => {
+  writeFileSync(join(cli.directory, "huge.yaml"), `domains: { ${"a".repeat(1_100_000)}: 1 }`);
+  const flags = ["--port", "0", "--database", "none.db", "--plan", "pro", "--domains", "huge.yaml"];
+  for (const more of [[], ["--json"]]) {
+    const { status, stderr } = await cli.run(["serve", ...flags, ...more]);
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/huge\.yaml: domains\.aaa.+…/)]);
+  }
+});
+
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
   const demo = ["--demo", "--database", "demo.db"];
   const { url, message, stop } = await cli.serve(demo, { pattern: /^try.*\n/m });

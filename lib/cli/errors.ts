@@ -11,7 +11,7 @@ import {
   StoreOrdersError,
   StoreUnavailableError,
 } from "../core/errors.ts";
-import { escapeControls, toPrintedJson } from "../core/text.ts";
+import { escapeControls, escapeLine, toPrintedJson } from "../core/text.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
 
 export const EXIT = {
@@ -83,8 +83,8 @@ export function formatErrorReport({ code, message, issues }: ErrorReport, json: 
   const redact = (_key: string, value: unknown) =>
     typeof value === "string" ? withoutPasswords(value) : value;
   if (json) return toPrintedJson({ code, message, issues }, redact);
-  if (issues === undefined || issues.length <= 1) return toPrinted(`error: ${message}`);
-  const lines = issues.map((issue) => `\n  ${explainIssues([issue])}`);
+  if (issues === undefined || issues.length <= 1) return escapeLine(toPrinted(`error: ${message}`));
+  const lines = issues.map((issue) => `\n  ${escapeLine(explainIssues([issue]))}`);
   return toPrinted(`error: The input has ${lines.length} errors:${lines.join("")}`);
 }
 

@@ -1,7 +1,7 @@
 /** Results and progress, as people and programs read them. */
 import { clearLine, cursorTo } from "node:readline";
 import Table from "cli-table3";
-import { escapeControls, formatCount } from "../core/text.ts";
+import { escapeControls, escapeLine, formatCount } from "../core/text.ts";
 import { toInt64Json } from "../orders/int64.ts";
 import type { CommandContext } from "./context.ts";
 import type { Terminal } from "./terminal.ts";
@@ -41,7 +41,7 @@ export function formatResults(names: readonly string[], results: readonly Result
 }
 
 function toHeading(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return escapeLine(name).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function toCell(name: string, value: Value): string {
@@ -49,7 +49,7 @@ function toCell(name: string, value: Value): string {
   if (isMissing) return name === "expires" ? "never" : "-";
   // Identifiers are bigints, which have no separators.
   if (typeof value === "number") return formatCount(value);
-  return escapeControls(Array.isArray(value) ? value.join("; ") : `${value}`);
+  return escapeLine(Array.isArray(value) ? value.join("; ") : `${value}`);
 }
 
 /** Columns without borders, so that tools such as awk can split them. */

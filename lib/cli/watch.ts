@@ -1,6 +1,6 @@
 /** The watch over the hosts of `domains watch`: how it goes on, what has changed, and how that is printed. */
 import { once } from "node:events";
-import { escapeControls, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
+import { escapeLine, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
 import { addDomain, CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../domains/lifecycle.ts";
 import type { HostRole } from "../domains/mapping.ts";
@@ -122,7 +122,7 @@ export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Ins
   const since = describeVerification(domain, at);
   const facts = [reached === undefined ? "" : `${reached.name} ${reached.detail}`, since].filter(Boolean);
   const what = [`${formatTimestamp(at)}  ${host}  ${domain.state}`, facts.join("; "), todo.join(" ")];
-  return escapeControls(what.filter(Boolean).join("  "));
+  return escapeLine(what.filter(Boolean).join("  "));
 }
 
 /** One line of `domains watch --json`. */

@@ -138,6 +138,15 @@ describe("a domains file", () => {
   });
 });
 
+test("a line feed in an error begins no line", () => {
+  const issue = { path: "domains.a\nerror: b", message: "Unknown key." };
+  const report = (issues: readonly (typeof issue)[]) =>
+    formatErrorReport({ code: "invalid_input", message: `${issue.path}: ${issue.message}`, issues }, false);
+  const line = String.raw`domains.a\nerror: b: Unknown key.`;
+  expect(report([issue])).toBe(`error: ${line}`);
+  expect(report([issue, issue])).toBe(`error: The input has 2 errors:\n  ${line}\n  ${line}`);
+});
+
 test("control characters in an error do not reach the terminal", () => {
   const issues = [{ path: "domains.a\u001b[31m", message: "Unknown key." }];
   const message = "domains.a\u001b[31m: Unknown key.\u0007";

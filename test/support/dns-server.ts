@@ -19,7 +19,7 @@ export interface DnsServer extends AsyncDisposable {
  * Serves records over UDP like a recursive resolver: it follows CNAME records, distinguishes NXDOMAIN from a name
  * without such records, and names the zone in a negative answer: the nearest name with a SOA record, otherwise the
  * registrable domain if it has records. A line of the zone is `name TYPE data`; the key of a failure is `name`, or `TYPE name` to
- * restrict it to a type.
+ * restrict it to a type. `\n` in data is a line feed.
  */
 export async function startDnsServer(
   zone: string,
@@ -119,7 +119,8 @@ function parseZone(zone: string) {
     .flatMap((match) => (match === null ? [] : [toRecord(match)]));
 }
 
-function toRecord([, name = "", type = "", data = ""]: RegExpExecArray) {
+function toRecord([, name = "", type = "", written = ""]: RegExpExecArray) {
+  const data = written.replaceAll("\\n", "\n");
   const resource = new Packet.Resource({
     name,
     type: Packet.TYPE[type as keyof typeof Packet.TYPE],

@@ -10,7 +10,7 @@ import {
 } from "../../accounts/account.ts";
 import { createAccounts } from "../../accounts/accounts.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { escapeControls } from "../../core/text.ts";
+import { escapeLine } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import {
   limitsOf,
@@ -77,7 +77,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
     const now = clock();
     const isKnown = limitsOf(account, plans) !== undefined;
-    if (!isKnown) terminal.log(escapeControls(explainUnknownPlan(account)));
+    if (!isKnown) terminal.log(escapeLine(explainUnknownPlan(account)));
     const quotas = usedQuotasAt(account, now, plans);
     const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
     const keys = account.keys.map((key) => summarizeKey(key, now, account));

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
 import { invalidInput, isStoreUnavailable } from "../../core/errors.ts";
-import { escapeControls, toPrintedJson } from "../../core/text.ts";
+import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
@@ -54,8 +54,10 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     const summary = { ...subject, ...counts };
     if (flags.json) await printJson(context, { ...summary, found: findings });
     else {
-      const lines = findings.map(({ subject, problem, repair }) => `${subject}: ${problem} ${repair}\n`);
-      await terminal.print(`${escapeControls(lines.join(""))}${formatResult(summary)}`);
+      const lines = findings.map(
+        ({ subject, problem, repair }) => `${escapeLine(`${subject}: ${problem} ${repair}`)}\n`,
+      );
+      await terminal.print(`${lines.join("")}${formatResult(summary)}`);
     }
     if (counts.findings > 0) context.exit(EXIT.failed);
   }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { mapBounded } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { escapeControls, toPrintedJson } from "../../core/text.ts";
+import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
@@ -46,7 +46,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
       const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, find);
       const rows = records.map((record) => ({ ...record }));
       await printResults(context, COLUMNS, rows);
-      for (const note of new Set(records.flatMap(explainZone))) terminal.log(note);
+      for (const note of new Set(records.flatMap(explainZone))) terminal.log(escapeLine(note));
     });
 
   addCheckOptions(group.command("check"))
@@ -130,7 +130,7 @@ function printTo({ log }: CommandContext["terminal"]): AnswerListener {
     const { outcome } = answer;
     const found = recordsIn(answer).map((each) => (typeof each === "string" ? each : JSON.stringify(each)));
     const said = outcome === "failed" ? answer.reason : found.join(", ") || outcome;
-    log(escapeControls(`${query} @${server}: ${said}`));
+    log(escapeLine(`${query} @${server}: ${said}`));
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { InvalidInputError } from "../../core/errors.ts";
-import { escapeControls, formatCount } from "../../core/text.ts";
+import { escapeLine, formatCount } from "../../core/text.ts";
 import { ERRORS } from "../../http/errors.ts";
 import { changeIdOf } from "../../orders/history.ts";
 import {
@@ -57,7 +57,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`, readLimit, 100)
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {
-        const warn = ({ problem }: DamagedOrder) => terminal.log(escapeControls(`Warning: ${problem}`));
+        const warn = ({ problem }: DamagedOrder) => terminal.log(escapeLine(`Warning: ${problem}`));
         const orders: StoredOrder[] = [];
         const query = { status, limit: Math.min(limit + 1, MAX_PAGE_ORDERS) };
         for await (const page of eachOrder(store.orders, query, warn)) {
@@ -124,12 +124,12 @@ async function exportOrders(orders: OrderStore, { terminal, exit }: CommandConte
   let [exported, damaged] = [0, 0];
   const onDamaged = ({ problem }: DamagedOrder) => {
     damaged++;
-    progress.log(escapeControls(`Warning: An order is not exported. ${problem}`));
+    progress.log(escapeLine(`Warning: An order is not exported. ${problem}`));
   };
   try {
     for await (const page of eachOrder(orders, {}, onDamaged)) {
       for (const order of page.filter(({ status }) => !isOrderStatus(status)))
-        progress.log(escapeControls(`Warning: ${explainUnknownStatus(order)}`));
+        progress.log(escapeLine(`Warning: ${explainUnknownStatus(order)}`));
       if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
       exported += page.length;
       progress.update({ exported }, exported);

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { redactKeys } from "../../accounts/api-key.ts";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
-import { escapeControls } from "../../core/text.ts";
 import { ERRORS, type ErrorCode } from "../../http/errors.ts";
 import { API_VERSION_PATH } from "../../http/operations.ts";
 import { readBaseUrl, readInt64 } from "../arguments.ts";
@@ -39,8 +38,7 @@ export function defineSmoke(command: Command, context: CommandContext): void {
       const ok = checks.every((each) => each.ok);
       if (context.flags.json) await printJson(context, { baseUrl, ok, checks });
       else {
-        const rows = checks.map(({ check, ok: passed, problems }) => {
-          const problem = problems.map(escapeControls);
+        const rows = checks.map(({ check, ok: passed, problems: problem }) => {
           return { check, result: passed ? "ok" : "failed", problem };
         });
         await context.terminal.print(formatResults(["check", "result", "problem"], rows));

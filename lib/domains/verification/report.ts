@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { escapeControls } from "../../core/text.ts";
+import { escapeLine } from "../../core/text.ts";
 import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../lifecycle.ts";
 import { PROPAGATION } from "./advice.ts";
 import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
@@ -26,7 +26,7 @@ export function formatReport(reports: readonly HostReport[]): string {
   const verified = reports.filter(({ state }) => state === "verified").length;
   const count = `${verified} of ${reports.length} ${reports.length === 1 ? "host" : "hosts"} verified.`;
   const last = verified === reports.length ? count : `${count} ${PROPAGATION}`;
-  return escapeControls(`${[...reports.map(formatHost), last].join("\n\n")}\n`);
+  return `${[...reports.map(formatHost), last].join("\n\n")}\n`;
 }
 
 const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unknown: "?" } as const;
@@ -40,11 +40,13 @@ function formatHost({ host, role, state, found, reasons, notes, advice, stack }:
   return [
     head,
     ...ok,
-    ...withoutImplied(reasons).map(formatReason),
+    ...withoutImplied(reasons).flatMap(formatReason),
     ...notes.map((note) => `    note      ${note}`),
     ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
     ...(stack === undefined ? [] : formatStack(stack)),
-  ].join("\n");
+  ]
+    .map(escapeLine)
+    .join("\n");
 }
 
 /** Formats the last status by a stack, from an update that may precede the record. Empty if the host was live. */
@@ -66,11 +68,11 @@ export function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
   return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;
 }
 
-function formatReason({ code, found, expected, fix }: Reason): string {
+function formatReason({ code, found, expected, fix }: Reason): readonly string[] {
   return [
     `  ${REASONS[code].title}`,
     `    found     ${found}`,
     `    expected  ${expected}`,
     `    fix       ${fix}`,
-  ].join("\n");
+  ];
 }

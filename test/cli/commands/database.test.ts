@@ -135,7 +135,7 @@ test("a check beside a running store says what is wrong and how to repair it, an
   db.close();
   const { status, stdout, stderr } = await check();
   expect({ status, stderr }).toEqual({ status: 1, stderr: "" });
-  expect(stdout).toMatch(/^order 5: The status 'lost.*Correct the status in the database\.$/ms);
+  expect(stdout).toMatch(/^order 5: The status 'lost\\n'.*Correct the status in the database\.$/m);
   await cli.run(["database", "backup", "bad.db", "--database", "checked.db"]);
   expect((await cli.run(["database", "rehearse", "bad.db"])).status).toBe(1);
   expect(globSync("*good*", { cwd: cli.directory })).toEqual(["good.db"]);

@@ -66,6 +66,13 @@ describe("a watch", () => {
     expect(lines.at(-1)).toMatch(/ {2}certificate valid until \d{4}-\d\d-\d\d$/);
   });
 
+  test("a name in DNS with a line feed begins no line", async () => {
+    const { lines } = await watchThrough([{ at: 0, records: [`${A} CNAME a\\nb.example.net`] }], {
+      hosts: only(A),
+    });
+    expect(lines).toEqual([expect.stringMatching(/ CNAME a\\nb\.example\.net/)]);
+  });
+
   test("a line is printed only for news, and has the time that is left for the certificate", async () => {
     const moments = [0, 5, 12].map((at) => ({ at, records: [A_RIGHT] }));
     const { end, lines } = await watchThrough(moments, { hosts: only(A) });

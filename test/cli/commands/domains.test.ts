@@ -56,6 +56,16 @@ test("domains check queries live DNS and exits with 1 until every host is verifi
   expect([second.status, second.stdout]).toEqual([0, expect.stringContaining("2 of 2 hosts verified.")]);
 });
 
+test("a name in DNS with a line feed begins no line, neither of the report nor of what was asked", async () => {
+  const zone = `www.orders.example.com CNAME a\\nforged.example.net\nexample.com NS b\\nforged.example.net`;
+  await using server = await startDnsServer(zone);
+  const check = ["domains", "check", "domains.yaml", "--target", TARGET, "--resolver", server.address];
+  const { stdout, stderr } = await cli.run([...check, "--verbose"]);
+  expect(stdout).toContain(String.raw`found     CNAME a\nforged.example.net`);
+  expect(stderr).toContain(String.raw`CNAME www.orders.example.com @127.0.0.1: a\nforged.example.net`);
+  expect(`${stdout}${stderr}`).not.toMatch(/^forged/m);
+});
+
 test.each([
   [
     "no such file",

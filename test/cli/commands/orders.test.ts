@@ -173,18 +173,26 @@ test("an order with a status that no rule knows is listed and exported with a wa
   const path = join(listed.directory, "edited.db");
   await createSqliteStore({ path }).close();
   const db = new DatabaseSync(path);
-  db.exec(`INSERT INTO orders VALUES (1, 'pending', '{"id":1}', ''), (2, 'lost\u001b[2J', '{"id":2}', '')`);
+  db.exec(
+    `INSERT INTO orders VALUES (1, 'pending', '{"id":1}', ''), (2, 'lost\n3\u001b[2J', '{"id":2}', '')`,
+  );
   db.close();
   const run = (command: string) => listed.run([...command.split(" "), "--database", path]);
-  const problem = `Order 2 has the status 'lost\\u001b[2J', which is not one of ${ORDER_STATUSES.join(", ")}.`;
+  const problem = `Order 2 has the status 'lost\\n3\\u001b[2J', which is not one of ${ORDER_STATUSES.join(", ")}.`;
   const [list, get, exported, cancel] = await Promise.all(
     ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
   );
-  expect(list).toMatchObject({ status: 0, stdout: expect.stringMatching(/pending\n2 .*lost\\u001b\[2J\n$/) });
-  expect(get).toMatchObject({ status: 0, stdout: "id        2\nstatus    lost\\u001b[2J\nhistory   -\n" });
+  expect(list).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/pending\n2 .*lost\\n3\\u001b\[2J\n$/),
+  });
+  expect(get).toMatchObject({
+    status: 0,
+    stdout: "id        2\nstatus    lost\\n3\\u001b[2J\nhistory   -\n",
+  });
   expect(exported).toMatchObject({
     status: 0,
-    stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\u001b[2J"}\n',
+    stdout: '{"id":1,"status":"pending"}\n{"id":2,"status":"lost\\n3\\u001b[2J"}\n',
     stderr: `Warning: ${problem} Correct it in the database, or update this version if a newer one has written it.\n`,
   });
   expect(cancel).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(problem) });
@@ -199,10 +207,10 @@ test("orders that cannot be read are named: the others are listed, exported and 
   await close();
   const db = new DatabaseSync(path);
   db.exec(
-    `UPDATE orders SET record = '{"id":2,\u001b[31m' WHERE id = 2; UPDATE orders SET history = 'x;' WHERE id = 3`,
+    `UPDATE orders SET record = '{"id":2,\n9\u001b[31m' WHERE id = 2; UPDATE orders SET history = 'x;' WHERE id = 3`,
   );
   db.close();
-  const record = 'The record of order 2 is damaged: {"id":2,\\u001b[31m';
+  const record = 'The record of order 2 is damaged: {"id":2,\\n9\\u001b[31m';
   const history = "The history of order 3 is damaged.";
 
   const list = await cli.run(["orders", "list", "--limit", "4", ...location]);

@@ -138,6 +138,13 @@ test("an order that cannot be cancelled exits with 1", async () => {
   expect(failed[0]?.problems).toEqual(["The status is 409 (order_already_shipped), expected 204."]);
 });
 
+test("a code with a line feed begins no line of the table", async () => {
+  await using service = await startService(() => Response.json({ code: "a\nlist  ok" }, { status: 404 }));
+  const { stdout } = await cli.run(["smoke", service.baseUrl, "--key", service.key]);
+  expect(stdout).toMatch(/^list +failed +The status is 404 \(a\\nlist {2}ok\), expected 200\.$/m);
+  expect(stdout).not.toMatch(/^list +ok/m);
+});
+
 test("a service that repeats the key in its responses does not put it into the report", async () => {
   await using service = await startService((_response, { headers }) => {
     const code = headers.get("authorization");

@@ -94,6 +94,14 @@ test("control characters in DNS records do not reach the terminal", async () => 
   expect(report).not.toMatch(/[^\P{C}\n]/u);
 });
 
+test("a line feed in a DNS record begins no line of the report", async () => {
+  const resolver = createResolver({ "www.example.com": "a\n✓ www.example.com  verified.example.net" });
+  const hosts = [{ host: "www.example.com", role: "alias" as const }];
+  const report = formatReport(await verifyHosts(hosts, { resolver, target: TARGET }));
+  expect(report).toContain(String.raw`found     CNAME a\n✓ www.example.com  verified.example.net`);
+  expect(report).not.toMatch(/^✓/m);
+});
+
 test("a report on verified hosts says what is set and what happens next", async () => {
   const resolver = createResolver({ "www.example.com": TARGET });
   const reports = await verifyHosts([{ host: "www.example.com", role: "primary" }], {

@@ -1,16 +1,19 @@
 /** Configuration files, YAML or JSON. */
-import { readFileSync } from "node:fs";
-import { parse, YAMLParseError } from "yaml";
-import { InvalidInputError, type Issue, invalidInput, toIssues } from "../core/errors.ts";
+import { readFileSync, statSync } from "node:fs";
+import { InvalidInputError, type Issue, invalidInput, isInvalidInput, toIssues } from "../core/errors.ts";
 import type { DomainMapping } from "../domains/mapping.ts";
 import { parseDomainsFile } from "../domains/parse.ts";
+import { parseYaml, readBounded } from "../files/bounded.ts";
 import type { Plan, PlanTable } from "../plans/plan-limits.ts";
 import { explainFileError } from "./errors.ts";
 import { PLAN_FIELDS, plansSchema } from "./plans-schema.ts";
 
-/** Reads and validates a domains file. Throws an `InvalidInputError` with every problem. */
-export function readDomainsFile(path: string, plan: Plan): DomainMapping {
-  const content = readContent(path, "domains");
+/**
+ * Reads and validates a domains file. Throws an `InvalidInputError` with every problem. Unless it is `bounded`, the file
+ * may be a pipe, which is waited for.
+ */
+export function readDomainsFile(path: string, plan: Plan, bounded = false): DomainMapping {
+  const content = readContent(path, "domains", bounded);
   const parsed = parseDomainsFile(content, { plan });
   if (!parsed.ok) throw new InvalidInputError(parsed.issues.map((issue) => locate(issue, path, content)));
   return parsed.domains;
@@ -42,24 +45,17 @@ function locate({ path, message }: Issue, file: string, content: unknown): Issue
   return { path: [file, ...(path === "" ? [] : [path]), ...found].join(": "), message };
 }
 
-function readContent(path: string, kind: string): unknown {
-  let text: string;
+function readContent(path: string, kind: string, bounded = false): unknown {
+  let bytes: Buffer;
   try {
-    text = readFileSync(path, "utf8");
+    bytes = bounded || statSync(path).isFile() ? readBounded(path) : readFileSync(path);
   } catch (error) {
-    throw invalidInput(path, `${explainFileError(error, "read")} Give the path of a ${kind} file.`);
+    const reason = isInvalidInput(error) ? error.message : explainFileError(error, "read");
+    throw invalidInput(path, `${reason} Give the path of a ${kind} file.`);
   }
-  try {
-    // Warnings, such as one about an unknown tag, would be printed by Node.
-    return parse(text, { logLevel: "error" });
-  } catch (error) {
-    throw invalidInput(path, `The file is neither YAML nor JSON: ${reasonOf(error)}`);
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof YAMLParseError && error.code === "MULTIPLE_DOCS")
-    return "it has several documents, separated by '---'. Keep one.";
-  const [reason = ""] = (error as Error).message.split("\n");
-  return reason.replace(/:$/, ".");
+  const parsed = parseYaml(`${bytes}`);
+  if (parsed.ok) return parsed.content;
+  const [problem] = parsed.problems;
+  const place = problem?.line === undefined ? "" : ` (line ${problem.line}, column ${problem.column})`;
+  throw invalidInput(path, `The file is neither YAML nor JSON${place}: ${problem?.message}`);
 }

@@ -17,8 +17,8 @@ export function watchDomainsFile(
   platformHosts: readonly string[],
   report: (line: string) => void,
 ): () => HostTable {
-  const read = () => {
-    const domains = readDomainsFile(path, plan);
+  const read = (bounded: boolean) => {
+    const domains = readDomainsFile(path, plan, bounded);
     const names = hostsOf(domains).map(({ host }) => host);
     const own = names.find((name) => platformHosts.includes(name));
     if (own !== undefined) {
@@ -28,14 +28,14 @@ export function watchDomainsFile(
     return { table: hostTable(domains, platformHosts), warnings: names.flatMap(explainTopLevel) };
   };
   let last = stampOf(path);
-  let { table, warnings } = read();
+  let { table, warnings } = read(false);
   for (const warning of warnings) report(warning);
   return () => {
     const stamp = stampOf(path);
     if (stamp === last) return table;
     last = stamp;
     try {
-      ({ table, warnings } = read());
+      ({ table, warnings } = read(true));
       for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
     } catch (error) {
       const state = stamp === "ENOENT" ? "missing" : "invalid";

@@ -108,7 +108,19 @@ describe("a domains file", () => {
 
   test("a domains file with several documents is rejected", async () => {
     const [issue] = await read("domains: {}\n---\ndomains: {}\n");
-    expect(issue).toMatch(/The file is neither YAML nor JSON: it has several documents, separated by '---'/);
+    expect(issue).toMatch(
+      /The file is neither YAML nor JSON.*: There are several documents, separated by '---'/,
+    );
+  });
+
+  test("a domains file with a key twice is rejected with its place", async () => {
+    const [issue] = await read("domains:\n  primary: a.example.com\n  primary: b.example.com\n");
+    expect(issue).toMatch(/neither YAML nor JSON \(line 3, column 3\): Map keys must be unique\.$/);
+  });
+
+  test("a file of more than 256 KiB is rejected", async () => {
+    const [issue] = await read(`domains: {} #${"x".repeat(2 ** 18)}`);
+    expect(issue).toMatch(/The file is larger than 256 KiB\. Give the path of a domains file\.$/);
   });
 
   test("a domains file with too many aliases is rejected with the reason", async () => {
@@ -121,7 +133,7 @@ describe("a domains file", () => {
   });
 
   test("an error repeats the first 100 characters of a long value", async () => {
-    const [issue] = await read(`domains: { primary: "${"😀".repeat(100)}${"b".repeat(1_100_000)}" }`);
+    const [issue] = await read(`domains: { primary: "${"😀".repeat(100)}${"b".repeat(100_000)}" }`);
     expect(issue).toMatch(/: domains\.primary: '(?:😀){100}…': This is not a valid/u);
   });
 

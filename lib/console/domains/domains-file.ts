@@ -6,11 +6,12 @@ import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as yaml from "yaml";
-import type { Issue } from "../../core/errors.ts";
+import { type Issue, isInvalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
 import { parseDomainsFile } from "../../domains/parse.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { type FileProblem, parseYaml, readBounded } from "../../files/bounded.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import type { DomainsOptions } from "./hosts.ts";
 
@@ -22,14 +23,7 @@ export interface KnownHosts {
 }
 
 /** The hosts of the project at one time, or every problem of the file. */
-export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly HostsProblem[] };
-
-/** A problem of a domains file, with its position. */
-export interface HostsProblem extends Issue {
-  /** From 1. Missing, like the column, if the problem has no place. */
-  readonly line?: number;
-  readonly column?: number;
-}
+export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
 
 export function primaryOf({ hosts }: KnownHosts): string | undefined {
   return hosts.find(({ role }) => role === "primary")?.host;
@@ -134,29 +128,10 @@ type ParsedFile =
 
 /** Parses a domains file, YAML or JSON, and validates it as `serve` does. */
 function parseFile(text: string, plan: Plan): ParsedFile {
-  const lineCounter = new yaml.LineCounter();
-  const positionAt = (offset: number | undefined) => {
-    if (offset === undefined) return {};
-    const { line, col } = lineCounter.linePos(offset);
-    return { line, column: col };
-  };
-  // Warnings, such as one about an unknown tag, would be printed by Node.
-  const options = { lineCounter, logLevel: "error", prettyErrors: false } as const;
   // Comments would keep the first character of a line end of Windows.
-  const document: yaml.Document = yaml.parseDocument(text.replaceAll("\r\n", "\n"), options);
-  const problems: HostsProblem[] = document.errors.map(({ code, message, pos }) => {
-    const isSecond = code === "MULTIPLE_DOCS";
-    const fix = "There are several documents, separated by '---'. Keep one.";
-    return { ...positionAt(pos[0]), path: "", message: isSecond ? fix : `${message}.` };
-  });
-  if (problems.length > 0) return { ok: false, problems };
-  let content: unknown;
-  try {
-    content = document.toJS();
-  } catch (error) {
-    // Aliases that multiply without end, or that name no anchor.
-    return { ok: false, problems: [{ path: "", message: (error as Error).message }] };
-  }
+  const read = parseYaml(text.replaceAll("\r\n", "\n"));
+  if (!read.ok) return read;
+  const { document, content, positionAt } = read;
   const parsed = parseDomainsFile(content, { plan });
   if (parsed.ok) return { ok: true, domains: parsed.domains, document };
   const placed = parsed.issues.map((issue) => ({ ...positionAt(offsetOf(document, issue.path)), ...issue }));
@@ -237,27 +212,18 @@ export interface FileContent {
   readonly version: string;
 }
 
-/** More than the domains of a project need. A file that is wrong everywhere takes longest, and must not stop the console for long. */
-const MAX_BYTES = 256 * 1024;
-
 /** Reads a text file. Returns in bounded time: a pipe, a device and a huge file are not read. */
 export async function readTextFile(
   path: string,
 ): Promise<{ readonly ok: true; readonly content: FileContent } | Failure> {
   try {
     const realPath = await realpath(path);
-    // Opening a named pipe would wait for its writer.
-    await using file = await open(realPath, NON_BLOCKING);
-    const found = await file.stat();
-    if (!found.isFile())
-      return fail("unreadable", "This is not a file. Start the console with a domains file.");
-    if (found.size > MAX_BYTES)
-      return fail("unreadable", "The file is larger than 256 KiB. Keep only the domains in it.");
-    const bytes = await file.readFile();
+    const bytes = readBounded(realPath);
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     const version = createHash("sha256").update(`${realPath}\0`).update(bytes).digest("base64url");
     return { ok: true, content: { realPath, text, version } };
   } catch (error) {
+    if (isInvalidInput(error)) return fail("unreadable", error.message);
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
       return fail("unreadable", "The file is not UTF-8 text.");
@@ -265,8 +231,6 @@ export async function readTextFile(
     return fail("unreadable", `The file cannot be read (${code}).`);
   }
 }
-
-const NON_BLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * Replaces a file, unless it has changed since it was read: whoever reads it sees the old or the new content, also after

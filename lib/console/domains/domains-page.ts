@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { PROPAGATION } from "../../domains/verification/advice.ts";
 import type { HostToVerify } from "../../domains/verification/verify.ts";
+import type { FileProblem } from "../../files/bounded.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleRequest,
@@ -12,7 +13,7 @@ import {
   table,
   type View,
 } from "../page.ts";
-import { type HostsProblem, type KnownHosts, primaryOf } from "./domains-file.ts";
+import { type KnownHosts, primaryOf } from "./domains-file.ts";
 import type { DomainsContext } from "./hosts.ts";
 import { hostState, UNKNOWN_TARGET } from "./verification.ts";
 
@@ -77,14 +78,14 @@ function hostTable(view: View, progress: DomainsContext["progress"], snapshot: K
 const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State"], ["Actions"]] as const;
 
 /** The problems of the file, each with its position. Nothing can be changed until they are fixed. */
-export function problemsPanel(name: string, problems: readonly HostsProblem[]): Html {
+export function problemsPanel(name: string, problems: readonly FileProblem[]): Html {
   const count = problems.length === 1 ? "an error" : `${problems.length} errors`;
   const body = html`<ul class="problems">${problems.map(problemLine)}</ul>
       <p class="quiet">The console writes nothing until this is fixed. This page follows the file.</p>`;
   return panel("problems", html`<code>${name}</code> has ${count}`, body);
 }
 
-function problemLine({ line, column, path, message }: HostsProblem): Html {
+function problemLine({ line, column, path, message }: FileProblem): Html {
   return html`<li class="reason">
     ${line === undefined ? "" : html`<strong class="number">Line ${line}, column ${column}</strong>`}
     ${path === "" ? "" : html`<code>${path}</code>`}

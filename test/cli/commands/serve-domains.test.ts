@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -165,6 +166,23 @@ describe("a served domains file", () => {
       },
     ],
     [
+      "replaced by a pipe that nobody writes",
+      "invalid",
+      () => {
+        rmSync(file);
+        execFileSync("mkfifo", [file]);
+      },
+    ],
+    [
+      "replaced by a link to a device without an end",
+      "invalid",
+      () => {
+        rmSync(file);
+        symlinkSync("/dev/zero", file);
+      },
+    ],
+    ["replaced by a huge one", "invalid", () => replace(`domains: {} #${"x".repeat(2 ** 18)}`)],
+    [
       "replaced by a link to itself",
       "invalid",
       () => {
@@ -215,6 +233,13 @@ describe("a served domains file", () => {
     replace("domains: { primary: orders.exmaple.cmo, aliases: [127.0.0.1.example.com] }");
     expect(serves("127.0.0.1.example.com")).toBe(true);
     expect(reports).toEqual([warning, expect.stringContaining("is now in effect"), warning]);
+  });
+
+  test("a pipe is read at the start, as of <(…) in a shell", () => {
+    execFileSync("mkfifo", [file]);
+    spawn("sh", ["-c", 'echo "domains: { primary: orders.example.com }" > "$1"', "sh", file]);
+    const { serves } = watch();
+    expect([serves("orders.example.com"), serves("shop.example.com")]).toEqual([true, false]);
   });
 
   test("a file that is missing or invalid at the start is an error", () => {

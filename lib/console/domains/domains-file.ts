@@ -59,7 +59,7 @@ const CHANGED = fail(
 );
 const NOT_EDITABLE = fail(
   "not_editable",
-  "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors. Edit it by hand.",
+  "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors or merge keys. Edit it by hand.",
 );
 
 export interface DomainsFile {
@@ -151,13 +151,16 @@ function offsetOf(document: yaml.Document, path: string): number | undefined {
 /**
  * The text of a valid domains file after a change of its document. Comments and the order stay, except a comment at what
  * is removed; the spacing may not. The result is not validated here. Undefined if parts of the file stand for others (YAML
- * anchors), so that a change of one place is a change of several.
+ * anchors, merge keys), so that a change of one place is a change of several, or none.
  */
 function editText(text: string, document: yaml.Document, change: DomainChange): string | undefined {
-  const aliases: yaml.Alias[] = [];
-  yaml.visit(document, { Alias: (_key, alias) => void aliases.push(alias) });
-  if (aliases.length > 0) return undefined;
-  const mapping = document.getIn(["domains"], true) as yaml.YAMLMap;
+  const references: unknown[] = [];
+  yaml.visit(document, {
+    Alias: (_key, alias) => void references.push(alias),
+    Pair: (_key, { key }) => void (yaml.isScalar(key) && key.source === "<<" && references.push(key)),
+  });
+  const mapping = document.getIn(["domains"], true);
+  if (references.length > 0 || !yaml.isMap<unknown, unknown>(mapping)) return undefined;
   if (change.kind === "add") addHost(document, mapping, change);
   else removeHost(mapping, change.host);
   const changed = isJson(text)

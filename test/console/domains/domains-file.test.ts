@@ -196,6 +196,21 @@ describe("nothing is written", () => {
       "domains:\n  primary: &p a.example.com\n  redirects: [{ from: b.example.com, to: *p }]",
       "not_editable",
     ],
+    [
+      "a merge key",
+      "%YAML 1.1\n---\ndomains:\n  <<: { primary: a.example.com }\n  aliases: [b.example.com]",
+      "not_editable",
+    ],
+    [
+      "a merge key with a tag",
+      "domains:\n  primary: a.example.com\n  !!merge <<: { aliases: [b.example.com] }",
+      "not_editable",
+    ],
+    [
+      "a merge key at the top",
+      "%YAML 1.1\n---\n<<: { domains: { primary: a.example.com, aliases: [b.example.com] } }",
+      "not_editable",
+    ],
     ["a host that is not there any more", "domains: { primary: a.example.com }", "host_not_found"],
   ])("for %s", (_, text, code) => {
     const result = changeDomains(text, "pro", { kind: "remove", host: "b.example.com" });

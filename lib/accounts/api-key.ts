@@ -41,7 +41,7 @@ export function accountIdOf(key: string): string | undefined {
     : undefined;
 }
 
-/** A key that begins so, and is none of ours, is mistyped: it is not looked up among those of another system. */
+/** The start of our keys. Any other key that has it is mistyped, and is not looked up among those of another system. */
 export const OWN_BEGINNING = /^so_(?:test|live)_/;
 
 export async function digestKey(key: string): Promise<string> {

@@ -205,3 +205,16 @@ describe("a host that moves to another component", () => {
     expect(record()).toEqual(expect.objectContaining({ id: "b-orders-example-com-route-id" }));
   });
 });
+
+test("a second service in another region can prepare the host with a certificate of its own", async () => {
+  const host = "orders.example.com";
+  const arn = "arn:aws:acm:us-east-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef";
+  const second = { region: "us-east-1", hold: [host], certificates: { [host]: arn } };
+  const at = cloud();
+  const all = [
+    { name: "a", primary: host },
+    { name: "b", primary: host, ...second },
+  ];
+  await success(services(all, false, { cloud: at }));
+  expect(at.records().map(({ name }) => name)).toEqual([`_0123.${host}`, host]);
+});

@@ -1,10 +1,10 @@
 /**
- * The size of the code, and how far a reader walks to follow a request: `npm run structure`. Counts the files and lines
- * of lib and infra, and, with V8's precise coverage, the files and functions that are executed from the first byte of a
+ * The size of the code, and how far a reader walks to follow a request: `npm run structure`. Counts the lines of code
+ * and the words of documents, and, with V8's precise coverage, the files and functions that are executed from the first byte of a
  * request to the last of its response.
  */
 import { once } from "node:events";
-import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { createDynamodbStore, createDynamodbTables } from "../lib/stores/dynamod
 import { createSqliteStore } from "../lib/stores/sqlite/index.ts";
 import type { Store } from "../lib/stores/store.ts";
 import { clientFor, startEmulator } from "./support/dynamodb/emulator.ts";
+import { measureSizes } from "./support/size.ts";
 
 const root = new URL("..", import.meta.url);
 const showsFiles = process.argv.includes("--files");
@@ -114,9 +115,8 @@ async function measureDynamodb(): Promise<void> {
   }
 }
 
-const sources = globSync(["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"], { cwd: root.pathname });
-const lines = sources.map((file) => readFileSync(new URL(file, root), "utf8").split("\n").length - 1);
-print(`lib and infra: ${sources.length} files, ${lines.reduce((sum, count) => sum + count, 0)} lines`);
+for (const { part, files, size, unit, max } of measureSizes())
+  print(`${`${part}: ${files} files`.padEnd(44)} ${`${size}`.padStart(6)} ${unit}, at most ${max}`);
 await measureSqlite();
 await measureDynamodb();
 session.disconnect();

@@ -17,10 +17,15 @@ import {
   recordsIn,
 } from "./resolver.ts";
 
-/** A certificate authority, with every issuer name that identifies it in CAA records, and what it makes of others. */
+/** A certificate authority, with every issuer name that identifies it in CAA records, and how it reads them. */
 export interface CertificateAuthority {
   readonly name: string;
   readonly issuers: readonly [string, ...string[]];
+  /**
+   * True if it compares issuers and names of parameters octet by octet and refuses a parameter that occurs twice, which
+   * the RFCs leave open. @default not known: such a record permits, and a note says so
+   */
+  readonly isExact?: boolean;
   /** The tags that it knows besides those of RFC 8659. Any other one forbids if it is critical. @default none */
   readonly tags?: readonly string[];
   /** The bits of the flags that make a record critical. @default 128, as in RFC 8659 */
@@ -35,10 +40,11 @@ const SECTIGO_ISSUERS = ["sectigo.com", "usertrust.com", "trust-provider.com", "
 export const AUTHORITIES = {
   // docs.aws.amazon.com/acm/latest/userguide/setup-caa.html
   amazon: { name: "Amazon", issuers: ["amazon.com", "amazontrust.com", "awstrust.com", "amazonaws.com"] },
-  // github.com/letsencrypt/boulder, va/caa.go
+  // github.com/letsencrypt/boulder, the functions of va/caa.go, tried at v0.20261110.0
   letsencrypt: {
     name: "Let's Encrypt",
     issuers: ["letsencrypt.org"],
+    isExact: true,
     tags: ["issuemail", "issuevmc"],
     criticalBits: EITHER_END,
   },
@@ -88,8 +94,8 @@ type CaaVerdict =
 
 /**
  * Evaluates the relevant set of CAA records (RFC 8659, 4) for a name that is no wildcard: `issue` governs it, and a set
- * without it restricts nothing. A critical record with a tag that the authority does not know forbids everything. An empty or malformed value names no issuer. `methods` are the validation methods of
- * which one has to be permitted; without them, a limit to others permits.
+ * without it restricts nothing. A critical record with a tag that the authority does not know forbids everything. `methods`
+ * are the validation methods of which one has to be permitted; without them, a limit to others permits.
  */
 export function evaluateCaa(
   records: readonly CaaRecord[],
@@ -100,15 +106,11 @@ export function evaluateCaa(
     return { ok: false, code: "caa_unknown_critical" };
   const governing = records.filter(({ tag }) => tag.toLowerCase() === "issue");
   if (governing.length === 0) return { ok: true, limits: [] };
-  const permitting = governing
-    .map(({ value }) => parseIssue(value))
-    .filter(({ issuer }) => authority.issuers.includes(issuer));
+  const permitting = governing.flatMap(({ value }) => readIssue(value, authority) ?? []);
   if (permitting.length === 0) return { ok: false, code: "caa_forbids" };
-  const isMet = (limit: string) => {
-    const [name = "", value = ""] = limit.split("=");
-    return !/^validationmethods$/i.test(name) || value.split(",").some((method) => methods?.includes(method));
-  };
-  const usable = permitting.filter((record) => methods === undefined || record.limits.every(isMet));
+  const usable = permitting.filter((each) =>
+    each.methods.every((list) => methods === undefined || permitsMethod(list, methods)),
+  );
   if (usable.length === 0) return { ok: false, code: "caa_method" };
   const limits = usable.map((record) => record.limits.join("; "));
   return { ok: true, limits: limits.includes("") ? [] : limits };
@@ -125,22 +127,45 @@ function isForbidding(
   return (flags & criticalBits) !== 0 && ![...KNOWN_TAGS, ...tags].includes(tag.toLowerCase());
 }
 
-/** The parameters that authorities have to respect (RFC 8657). */
-const LIMITING_PARAMETERS = new Set(["accounturi", "validationmethods"]);
+/** The parameters that limit a permission (RFC 8657). */
+const LIMITING_PARAMETERS = ["accounturi", "validationmethods"];
 
-/** Parses a value such as `amazon.com; account=1` (RFC 8659, 4.2). The issuer is empty if the parameters are malformed. */
-function parseIssue(value: string) {
-  const [issuer = "", ...parameters] = value.split(";").map((part) => part.replace(/^[ \t]+|[ \t]+$/g, ""));
-  const isValid = parameters.every(
-    (parameter, index) =>
-      /^[a-z0-9]+(-+[a-z0-9]+)*[ \t]*=[ \t]*[\x21-\x3a\x3c-\x7e]*$/i.test(parameter) ||
-      // A semicolon may end the value.
-      (parameter === "" && index === parameters.length - 1),
+const PARAMETER = /^([a-z0-9]+(?:-+[a-z0-9]+)*)[ \t]*=[ \t]*([\x21-\x3a\x3c-\x7e]*)$/i;
+
+/**
+ * Reads a value such as `amazon.com; account=1` (RFC 8659, 4.2), with the limits of its permission. Undefined if it does not
+ * permit the authority: a malformed value permits nobody.
+ */
+function readIssue(value: string, { name: authority, issuers, isExact = false }: CertificateAuthority) {
+  const [issuer = "", ...rest] = value.split(";").map((part) => part.replace(/^[ \t]+|[ \t]+$/g, ""));
+  const parameters: { readonly name: string; readonly value: string }[] = [];
+  // A semicolon may follow the issuer, but not the last parameter.
+  for (const text of rest.length === 1 && rest[0] === "" ? [] : rest) {
+    const [, name, value = ""] = PARAMETER.exec(text) ?? [];
+    if (name === undefined) return undefined;
+    parameters.push({ name, value });
+  }
+  const isOwn = issuers.includes(issuer);
+  if (!isOwn && (isExact || !issuers.includes(issuer.toLowerCase()))) return undefined;
+  const count = (wanted: string) => parameters.filter(({ name }) => name === wanted).length;
+  // Two accounts permit none (RFC 8657, 3).
+  if (count("accounturi") > 1 || (isExact && count("validationmethods") > 1)) return undefined;
+  const limiting = parameters.filter(({ name }) =>
+    LIMITING_PARAMETERS.includes(isExact ? name : name.toLowerCase()),
   );
-  const limits = parameters
-    .map((parameter) => parameter.replace(/[ \t]*=[ \t]*/, "="))
-    .filter((parameter) => LIMITING_PARAMETERS.has(parameter.split("=", 1)[0]?.toLowerCase() ?? ""));
-  return { issuer: isValid ? normalizeName(issuer) : "", limits };
+  const limits = limiting.map(({ name, value }) => `${name}=${value}`);
+  return {
+    limits: isOwn ? limits : [`the name "${issuer}", if ${authority} accepts capital letters`, ...limits],
+    methods: limiting.flatMap(({ name, value }) => (name === "validationmethods" ? [value] : [])),
+  };
+}
+
+/** True if a list permits one of the methods before its first malformed entry, as Let's Encrypt reads it. */
+function permitsMethod(list: string, methods: readonly string[]): boolean {
+  const listed = list.split(",");
+  const malformed = listed.findIndex((method) => !/^[a-z0-9-]+$/i.test(method));
+  const read = malformed === -1 ? listed : listed.slice(0, malformed);
+  return read.some((method) => methods.includes(method));
 }
 
 /** The relevant set of CAA records of a host, or the reason why it could not be looked up. */
@@ -230,8 +255,13 @@ function explainCaa(
   const allow = `CAA 0 issue "${issuer}"`;
   const forbidding = records.filter((record) => authority !== undefined && isForbidding(record, authority));
   const known = [...KNOWN_TAGS, ...(authority?.tags ?? [])].join(", ");
+  const meant = records.filter(({ value }) => normalizeName(value.split(";", 1)[0]?.trim() ?? "") === issuer);
+  const unread =
+    meant.length === 0
+      ? ""
+      : `. ${authority?.name} does not read ${meant.map(formatCaa).join(" or ")} as a permission`;
   const byCode: Record<CaaErrorCode, readonly [expected: string, change: string, suffix?: string]> = {
-    caa_forbids: [`${owner} ${allow}`, `add the record ${allow}`, "; keep the existing records"],
+    caa_forbids: [`${owner} ${allow}`, `add the record ${allow}`, `; keep the existing records${unread}`],
     caa_unknown_critical: [
       `no critical CAA record except ${known}`,
       // Other authorities may know the tag, and respect it with any flags.

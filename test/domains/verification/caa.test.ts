@@ -20,8 +20,8 @@ test.each<[string, readonly CaaRecord[]]>([
   ["an empty set", set()],
   ["the authority's name", set("0 issue amazon.com")],
   ["another of its names", set("0 issue awstrust.com")],
-  ["the name in another case, with spaces and a trailing dot", set("0 issue \t Amazon.COM. \t")],
-  ["parameters after the name", set("0 issue amazon.com; account=12345; policy=ev;")],
+  ["the name with spaces", set("0 issue \t amazon.com \t")],
+  ["parameters after the name", set("0 issue amazon.com; account=12345; policy=ev")],
   ["a parameter with hyphens", set("0 issue amazon.com; my-own--policy=ev")],
   ["a limit beside a record without one", set("0 issue amazon.com; accounturi=x", "0 issue amazon.com")],
   ["the name next to others", set("0 issue letsencrypt.org", "0 issue amazon.com")],
@@ -68,6 +68,59 @@ test("the limits of an authority are those of its own records (RFC 8657)", () =>
     limits: ["accounturi=https://example.com/1", "ValidationMethods=dns-01,http-01"],
   });
 });
+
+/** Values for an issuer, and what the functions of Let's Encrypt's Boulder v0.20261110.0 say to an order over http-01. */
+const READ_BY_BOULDER = `
+permits ISSUER;
+permits ISSUER; a=1; a=2
+permits ISSUER; a=
+permits ISSUER; validationmethods = http-01
+permits ISSUER; validationmethods=email,http-01
+permits ISSUER; validationmethods=http-01,
+permits ISSUER; ValidationMethods=dns-01
+refuses ISSUER; a=1;
+refuses ISSUER; validationmethods=http-01;
+refuses ISSUER;;
+refuses ISSUER; a_b=1
+refuses ISSUER.
+refuses ISSUER.; a=1
+refuses ISSUER; accounturi=x; accounturi=x
+refuses ISSUER; validationmethods=
+refuses ISSUER; validationmethods=HTTP-01
+refuses ISSUER; validationmethods=,http-01
+refuses ISSUER; validationmethods=a_b,http-01
+refuses ISSUER; validationmethods=http-01, dns-01
+refuses ISSUER; validationmethods=http-01; validationmethods=http-01
+refuses IsSuEr`;
+
+const methods = ["http-01"];
+const values = [...READ_BY_BOULDER.matchAll(/^(permits|refuses) (.*)$/gm)];
+test.each(values.map(([, verdict, value = ""]) => [verdict, value] as const))(
+  "Let's Encrypt %s '%s'",
+  (verdict, value) => {
+    const written = value.replace("ISSUER", "letsencrypt.org").replace("IsSuEr", "LetsEncrypt.org");
+    const { ok } = evaluateCaa(set(`0 issue ${written}`), letsencrypt, { methods });
+    expect(ok).toBe(verdict === "permits");
+  },
+);
+
+test.each([
+  ["Amazon.COM", 'the name "Amazon.COM", if Amazon accepts capital letters'],
+  ["amazon.com; ValidationMethods=dns-01", "ValidationMethods=dns-01"],
+  [
+    "amazon.com; validationmethods=http-01; validationmethods=http-01,dns-01",
+    "validationmethods=http-01; validationmethods=http-01,dns-01",
+  ],
+])("what the RFCs leave open is a limit for an authority that nobody has tried: %s", (value, limit) => {
+  expect(evaluateCaa(set(`0 issue ${value}`), amazon, { methods })).toEqual({ ok: true, limits: [limit] });
+});
+
+test.each(["amazon.com; a=1;", "amazon.com.", "amazon.com; accounturi=a; accounturi=b"])(
+  "what the RFCs decide holds for every authority: '%s' is refused",
+  (value) => {
+    expect(evaluateCaa(set(`0 issue ${value}`), amazon)).toEqual({ ok: false, code: "caa_forbids" });
+  },
+);
 
 const SECTIGO = "sectigo.com usertrust.com trust-provider.com comodoca.com";
 

@@ -210,6 +210,19 @@ describe("verification of CAA records", () => {
     expect((await verify(HOST, limited, {}, { authorities })).notes).toHaveLength(1);
   });
 
+  test.each(["letsencrypt.org.", "LetsEncrypt.org", "letsencrypt.org; a=1;"])(
+    "a record that the authority does not read is named: %s",
+    async (value) => {
+      const authorities = [AUTHORITIES.letsencrypt];
+      const zone = `${CORRECT}\nexample.com CAA 0 issue "${value}"`;
+      const [reason] = (await verify(HOST, zone, {}, { authorities })).reasons;
+      expect(reason?.code).toBe("caa_forbids");
+      expect(reason?.fix).toMatch(
+        `; keep the existing records. Let's Encrypt does not read CAA 0 issue "${value}" as a permission.`,
+      );
+    },
+  );
+
   test("another certificate authority can be verified", async () => {
     const zone = `${CORRECT}\nexample.com ${FORBIDDING}`;
     const letsEncrypt = { name: "Let's Encrypt", issuers: ["letsencrypt.org"] } as const;

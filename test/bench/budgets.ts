@@ -1,7 +1,9 @@
 import { median, type Samples } from "./rounds.ts";
 import {
+  BARE,
   BASE_COMMIT,
   COUNTS_IN_SQLITE,
+  EARLIER,
   NO_OUTBOX,
   PAGE_SQL,
   PEERS,
@@ -34,15 +36,25 @@ export interface Budget {
 }
 
 export const BUDGETS: readonly Budget[] = [
-  { job: "list", figure: "rate", than: PEERS, limit: 2 },
+  { job: "list", figure: "processor", than: [EARLIER], limit: 0.75 },
+  { job: "list", figure: "processor", than: PEERS, limit: 0.5 },
+  { job: "list", figure: "processor", than: [BARE] },
   { job: "list", figure: "peak", than: PEERS, limit: 0.9 },
+  { job: "cancel", figure: "processor", than: [EARLIER], limit: 0.85 },
+  { job: "cancel", figure: "processor", than: PEERS, limit: 0.33 },
+  { job: "cancel", figure: "processor", than: [BARE] },
   { job: "cancel", figure: "rate", than: PEERS, limit: 3.3 },
   { job: "cancel", figure: "peak", than: PEERS, limit: 1.1 },
+  { job: "single-cancel", figure: "processor", than: [EARLIER], limit: 0.85 },
+  { job: "single-cancel", figure: "processor", than: PEERS },
+  { job: "single-cancel", figure: "processor", than: [BARE] },
   { job: "single-cancel", figure: "rate", than: [COUNTS_IN_SQLITE], limit: 1.2 },
   { job: "single-cancel", figure: "rate", than: PEERS, limit: 0.5 },
-  { job: "rejected", figure: "rate", than: PEERS, limit: 1 },
+  { job: "rejected", figure: "processor", than: [EARLIER], limit: 0.95 },
+  { job: "rejected", figure: "processor", than: PEERS, limit: 1.1 },
+  { job: "rejected", figure: "processor", than: [BARE] },
   { job: "long-list", figure: "firstByte", limit: 20 },
-  { job: "long-list", figure: "peak", limit: 110 },
+  { job: "long-list", figure: "peak", limit: 100 },
   { job: "long-list", figure: "total", than: [PAGE_SQL], limit: 0.65 },
   { job: "long-list", figure: "latency", limit: 25 },
   { job: "long-list", figure: "total", than: PEERS },

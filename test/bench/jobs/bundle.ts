@@ -1,11 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startChild } from "../../support/child.ts";
 import { orderAt } from "../fixture.ts";
 import { inTurns, type Samples } from "../rounds.ts";
 import { BASE_COMMIT, SDK_ALONE } from "../servers/candidates.ts";
+import { sourcesOf } from "../servers/sources.ts";
 import { type Bench, PREFIX, startFilledEmulator } from "../servers/stages.ts";
 import { startTls } from "../servers/tls.ts";
 
@@ -65,22 +65,7 @@ export async function bundle({ folder, rounds, log }: Bench): Promise<Samples> {
 /** The module of each candidate, with the flags of its process. */
 async function bundles(folder: string) {
   const now = fileURLToPath(new URL("../../..", import.meta.url));
-  // Below the project, so that its packages are found.
-  const before = resolve(folder, BASE_COMMIT);
-  mkdirSync(before);
-  try {
-    const sources = execFileSync(
-      "git",
-      ["archive", BASE_COMMIT, "lib", "infra", "package.json", "tsconfig.json"],
-      {
-        cwd: now,
-        maxBuffer: 2 ** 28,
-      },
-    );
-    execFileSync("tar", ["-x"], { cwd: before, input: sources });
-  } catch (cause) {
-    throw new Error(`The commit ${BASE_COMMIT} is not in this copy of the repository.`, { cause });
-  }
+  const before = sourcesOf(BASE_COMMIT);
   return {
     ours: { file: await bundleFunctions(now, folder), flags: [] },
     [BASE_COMMIT]: { file: await bundleFunctions(before, folder), flags: ["--enable-source-maps"] },

@@ -30,6 +30,10 @@ export function openDatabase(path = process.argv[2]) {
     "SELECT account AS id, per_minute AS perMinute, per_day AS perDay FROM keys WHERE hash = ?",
   );
   const all = db.prepare("SELECT id, petId, quantity, shipDate, complete FROM orders ORDER BY id");
+  const json =
+    db.prepare(`SELECT '[' || coalesce(group_concat('{"id":' || id || ',"petId":' || petId || ',"quantity":' ||
+    quantity || ',"shipDate":"' || shipDate || '","complete":' || iif(complete, 'true', 'false') || '}', ','), '') || ']'
+    AS list FROM orders`);
   const cancel = db.prepare("UPDATE orders SET status = 'cancelled' WHERE id = ? AND status = 'pending'");
   const statusOf = db.prepare("SELECT status FROM orders WHERE id = ?");
   const count = db.prepare(`INSERT INTO windows VALUES (?, ?, 1, ?, 1) ON CONFLICT (account) DO UPDATE SET
@@ -58,6 +62,8 @@ export function openDatabase(path = process.argv[2]) {
       for (const row of rows) row.complete = row.complete === 1;
       return rows;
     },
+    /** The same as JSON, if every order has every field. */
+    ordersAsJson: () => json.get().list,
     /** Cancels an order. Returns `undefined` if it succeeded, otherwise the error code. */
     cancel(id) {
       if (cancel.run(id).changes === 1) return undefined;

@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { homeOfPackages } from "../../support/install-packages.ts";
 import type { OurOptions } from "./ours.ts";
 import { type Program, START_FLAGS } from "./server-process.ts";
+import { sourcesOf } from "./sources.ts";
 
 /** The candidates of a job by name. Ours is `ours`. */
 export type Candidates = Readonly<Record<string, Program>>;
@@ -18,14 +20,19 @@ export const POSTGRES_PEERS = ["3 statements", "1 statement"];
 /** Bare `node:http` on the database of the peers: SQLite builds the JSON of each page from columns. */
 export const PAGE_SQL = "page-sql";
 export const NO_OUTBOX = "without";
+/** A bare `node:http` server on the database of the peers, which counts in its memory: the ceiling. */
+export const BARE = "node:http";
 /** The commit that the functions are compared with. */
 export const BASE_COMMIT = "a03f254";
+/** The commit that the server on SQLite is compared with. */
+export const EARLIER = "a9c391f7";
 /** The DynamoDB client of the AWS SDK, with one call. */
 export const SDK_ALONE = "SDK alone";
 
-/** Two SQLite databases with the same orders, accounts and keys: ours, and one in the schema of the peers. */
+/** SQLite databases with the same orders, accounts and keys: ours, that of the earlier commit, and one in the schema of the peers. */
 export interface SqliteFiles {
   readonly ours: string;
+  readonly earlier: string;
   readonly peers: string;
 }
 
@@ -38,13 +45,19 @@ export function ours(options: OurOptions, environment: Readonly<Record<string, s
   return { file, arguments: [JSON.stringify(options)], environment, flags: START_FLAGS };
 }
 
-/** Ours and the frameworks. */
+/** Ours, now and at the earlier commit, the frameworks, and the bare server. */
 export function withPeers(
-  { ours: database, peers }: SqliteFiles,
+  { ours: database, earlier, peers }: SqliteFiles,
   options: OurOptions = NO_LIMIT,
 ): Candidates {
+  const before = pathToFileURL(join(sourcesOf(EARLIER), "test/bench/servers/ours.ts"));
   const programs = PEERS.map((name) => [name, peer(name, peers)]);
-  return { ours: ours({ database, ...options }), ...Object.fromEntries(programs) };
+  return {
+    ours: ours({ database, ...options }),
+    [EARLIER]: { ...ours({ database: earlier, ...options }), file: before },
+    ...Object.fromEntries(programs),
+    [BARE]: peer("node-http", peers),
+  };
 }
 
 /** The same, for rejections without a ban, which the peers do not have. */

@@ -1,9 +1,11 @@
 import { chmodSync, cpSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { findPostgres, startPostgres } from "../../support/postgres/server.ts";
@@ -15,7 +17,8 @@ import {
   orderAt,
   placeOrders,
 } from "../fixture.ts";
-import { type Candidates, onDynamodb, type SqliteFiles } from "./candidates.ts";
+import { type Candidates, EARLIER, onDynamodb, type SqliteFiles } from "./candidates.ts";
+import { sourcesOf } from "./sources.ts";
 
 /** The means of a job. */
 export interface Bench {
@@ -52,13 +55,23 @@ export type OpenStage = (folder: string, contents: Contents) => Promise<Stage>;
 /** SQLite databases: ours, and one in the schema of a service written by hand. */
 export function onSqlite(candidatesOn: (files: SqliteFiles) => Candidates): OpenStage {
   return async (folder, { orders, accounts = 1 }) => {
-    const filled = { ours: join(folder, "ours.db"), peers: join(folder, "peers.db") };
-    const copied = { ours: join(folder, "copy", "ours.db"), peers: join(folder, "copy", "peers.db") };
-    const store = createSqliteStore({ path: filled.ours });
+    const filesIn = (place: string) => ({
+      ours: join(place, "ours.db"),
+      earlier: join(place, "earlier.db"),
+      peers: join(place, "peers.db"),
+    });
+    const [filled, copied] = [filesIn(folder), filesIn(join(folder, "copy"))];
+    // The layout may have changed since. The current version migrates it.
+    const { createSqliteStore: createEarlierStore } = await import(
+      pathToFileURL(join(sourcesOf(EARLIER), "lib/stores/sqlite/index.ts")).href
+    );
+    const store: Store = createEarlierStore({ path: filled.earlier });
     await placeOrders(store, orders);
     const keys = await createShops(store, accounts, 1);
     const freeKey = await createAccountWithKey(store, "free", { plan: "free" });
     await store.close();
+    cpSync(filled.earlier, filled.ours);
+    await createSqliteStore({ path: filled.ours }).close();
     copyToPeerSchema(filled);
     return {
       keys,
@@ -67,7 +80,7 @@ export function onSqlite(candidatesOn: (files: SqliteFiles) => Candidates): Open
         // The log that a server left behind belongs to the previous copy.
         rmSync(join(folder, "copy"), { recursive: true, force: true });
         mkdirSync(join(folder, "copy"));
-        for (const name of ["ours", "peers"] as const) cpSync(filled[name], copied[name]);
+        for (const name of ["ours", "earlier", "peers"] as const) cpSync(filled[name], copied[name]);
         return candidatesOn(copied);
       },
       remove: async () => {},

@@ -3,7 +3,8 @@ import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import { decideAdmission, decideRejections } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, readRow, toAccountRow } from "../account-rows.ts";
+import type { Usage } from "../../plans/windows.ts";
+import { ACCOUNT_COLUMNS, type AccountRow, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { prepareAll, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
@@ -12,39 +13,32 @@ import type { OrderQueries } from "./orders.ts";
 
 type AdmissionStatements = ReturnType<typeof admissionStatements>;
 
-/** The database as an admission needs it: the operation of a request is performed in the same transaction. */
-export type AdmissionDatabase = SqliteDatabase<{
+interface AdmissionQueries {
   readonly admission: AdmissionStatements;
   readonly orders: OrderQueries;
-}>;
+}
+
+/** The database as an admission needs it: the operation of a request is performed in the same transaction. */
+export type AdmissionDatabase = SqliteDatabase<AdmissionQueries>;
 
 /** Admits requests and counts rejections, each in one transaction. */
 export function createAdmission({
   read,
-  write,
+  writeInSequence,
 }: AdmissionDatabase): Pick<AccountStore, "admit" | "recordRejections"> {
   return {
     // Counters and bans survive the process. Only a power failure can lose the most recent ones.
     admit: (key, at, policy, operation) =>
-      write(operation?.type === "apply" ? "durable" : "relaxed", ({ admission: sql, orders }) => {
-        const state = findKeyState(sql, key);
+      writeInSequence(operation?.type === "apply" ? "durable" : "relaxed", beginSequence, (rows) => {
+        const state = rows.findKey(key);
         const { admission, save } = decideAdmission(state, at, policy);
-        if (save.usage !== undefined) {
-          const { minute, day } = save.usage;
-          sql.updateUsage.run(minute.start, minute.count, day.start, day.count, key.accountId);
-          // Once in a minute, in the transaction that counts the request.
-          if (state?.usedAt !== minute.start) sql.updateUse.run(minute.start, key.hash, key.accountId);
-        }
-        if (save.rejections !== undefined) saveRejections(sql, key, save.rejections);
+        rows.keep(state, save);
         if (!admission.ok || operation === undefined) return admission;
         if (operation.type === "list")
-          return {
-            ...admission,
-            outcome: listOutcome(orders.listPage(FIRST_PAGE), pageReader({ read }, orders)),
-          };
+          return { ...admission, outcome: listOutcome(rows.firstPage(), pageReader({ read }, rows.orders)) };
         const { type, id, event, requestId } = operation;
         try {
-          const result = orders.apply(id, event, at, { by: admission.caller.keyId, requestId });
+          const result = rows.apply(id, event, at, { by: admission.caller.keyId, requestId });
           return { ...admission, outcome: { type, result } };
         } catch (error) {
           if (isSqliteError(error)) throw error;
@@ -54,14 +48,75 @@ export function createAdmission({
       }),
 
     recordRejections: (key, count, at, policy) =>
-      write("relaxed", ({ admission: sql }) => {
-        const rejections = decideRejections(findKeyState(sql, key), count, at, policy);
-        if (rejections !== undefined) saveRejections(sql, key, rejections);
+      writeInSequence("relaxed", beginSequence, (rows) => {
+        const state = rows.findKey(key);
+        rows.keep(state, { rejections: decideRejections(state, count, at, policy) });
       }),
   };
 }
 
-function findKeyState({ selectKey, selectLargeKey }: AdmissionStatements, { accountId, hash }: ParsedKey) {
+interface Changes {
+  readonly usage?: Usage | undefined;
+  readonly rejections?: RejectionCount | undefined;
+}
+
+/** What admissions that follow each other share: a key and the first page are read once, and counts are written once. */
+function beginSequence({ admission: sql, orders }: AdmissionQueries) {
+  const keys = new Map<string, SavedKey>();
+  const rejectedKeys = new Map<string, SavedKey & { readonly rejections: RejectionCount }>();
+  // By account: its keys share them.
+  const usages = new Map<string, Usage>();
+  let page: ReturnType<typeof orders.listPage> | undefined;
+
+  return {
+    orders,
+
+    findKey(presented: ParsedKey): SavedKey | undefined {
+      const { accountId, hash } = presented;
+      const key = keys.get(hash) ?? readKey(sql, presented);
+      if (key?.accountId !== accountId) return undefined;
+      keys.set(hash, key);
+      return { ...key, usage: usages.get(accountId) ?? key.usage };
+    },
+
+    keep(state: SavedKey | undefined, { usage, rejections }: Changes): void {
+      if (state === undefined) return;
+      const { accountId, key } = state;
+      if (usage !== undefined) {
+        usages.set(accountId, usage);
+        // Once in a minute, in the transaction that counts the request.
+        const usedAt = usage.minute.start;
+        if (usedAt !== state.usedAt) {
+          sql.updateUse.run(usedAt, key.hash, accountId);
+          keys.set(key.hash, { ...state, usedAt });
+        }
+      }
+      if (rejections !== undefined) {
+        const rejected = { ...state, rejections };
+        keys.set(key.hash, rejected);
+        rejectedKeys.set(key.hash, rejected);
+      }
+    },
+
+    firstPage: () => (page ??= orders.listPage(FIRST_PAGE)),
+
+    apply(...change: Parameters<typeof orders.apply>) {
+      page = undefined;
+      return orders.apply(...change);
+    },
+
+    end(): void {
+      for (const [accountId, { minute, day }] of usages)
+        sql.updateUsage.run(minute.start, minute.count, day.start, day.count, accountId);
+      for (const { accountId, key, rejections } of rejectedKeys.values()) {
+        const { windowStart, count, bannedUntil = null } = rejections;
+        sql.updateRejections.run(windowStart, count, bannedUntil, key.hash, accountId);
+      }
+    },
+  };
+}
+
+function readKey({ selectKey, selectLargeKey }: AdmissionStatements, { accountId, hash }: ParsedKey) {
   try {
     const row = selectKey.get(hash, accountId) as unknown as AccountRow | undefined;
     return row && readRow(row);
@@ -70,11 +125,6 @@ function findKeyState({ selectKey, selectLargeKey }: AdmissionStatements, { acco
     // Whoever else writes to the file can have stored an integer that a number cannot hold.
     return readRow(toAccountRow(selectLargeKey.get(hash, accountId) as unknown as unknown[]));
   }
-}
-
-function saveRejections(sql: AdmissionStatements, key: ParsedKey, rejections: RejectionCount): void {
-  const { windowStart, count, bannedUntil = null } = rejections;
-  sql.updateRejections.run(windowStart, count, bannedUntil, key.hash, key.accountId);
 }
 
 export function admissionStatements(db: DatabaseSync) {

@@ -32,9 +32,24 @@ export interface SqliteDatabase<Queries> {
    * of SQLite does, and rejects all of them.
    */
   write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T>;
+  /**
+   * As `write`, in a sequence: writes that follow each other in a transaction get the same object, which `begin` made for
+   * the first of them. It ends before any other write, which can read and change every row, and before the commit.
+   */
+  writeInSequence<S extends Sequence, T>(
+    durability: Durability,
+    begin: (queries: Queries) => S,
+    task: (sequence: S) => T,
+  ): Promise<T>;
   /** Rejects unless a write succeeds and every query can be prepared. */
   check(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What writes that follow each other pass on, so that each need not read and write it again. */
+interface Sequence {
+  /** Writes what has changed. Nothing is passed on after it. */
+  end(): void;
 }
 
 /** A write that was requested and is not committed yet. */
@@ -42,7 +57,9 @@ interface Job<Queries> {
   /** The instant of the call: each call has its own timeout. From `performance.now()`. */
   readonly since: number;
   readonly durability: Durability;
-  readonly task: (queries: Queries) => unknown;
+  /** Of a write in a sequence. */
+  readonly beginSequence?: (queries: Queries) => Sequence;
+  readonly task: (queries: Queries, sequence: never) => unknown;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -115,16 +132,20 @@ export function openDatabase<Queries>(
     const { queries, begin, commit, rollBack } = healthyConnection();
     rollBack();
     const settled: [report: (outcome: never) => void, outcome: unknown][] = [];
+    let sequence: Sequence | undefined;
     try {
       begin(durability);
-      for (const { task, resolve, reject } of jobs) {
+      for (const { beginSequence, task, resolve, reject } of jobs) {
+        if (beginSequence === undefined) sequence?.end();
+        sequence = beginSequence && (sequence ?? beginSequence(queries));
         try {
-          settled.push([resolve, task(queries)]);
+          settled.push([resolve, task(queries, sequence as never)]);
         } catch (error) {
           if (isSqliteError(error)) throw error;
           settled.push([reject, error]);
         }
       }
+      sequence?.end();
       commit();
     } catch (error) {
       rollBack();
@@ -145,16 +166,25 @@ export function openDatabase<Queries>(
     }
   }
 
-  function write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T> {
+  function enqueue<T>(job: Omit<Job<Queries>, "since" | "resolve" | "reject">): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    queue.push({ since: performance.now(), durability, task, resolve, reject });
+    queue.push({ ...job, since: performance.now(), resolve, reject });
     draining ??= drain();
     return promise;
   }
 
+  const write = <T>(durability: Durability, task: (queries: Queries) => T) =>
+    enqueue<T>({ durability, task });
+
   return {
     read,
     write,
+
+    writeInSequence: <S extends Sequence, T>(
+      durability: Durability,
+      beginSequence: (queries: Queries) => S,
+      task: (sequence: S) => T,
+    ) => enqueue<T>({ durability, beginSequence, task: (_queries, sequence) => task(sequence) }),
 
     async check() {
       // Nothing else says whether a write succeeds.

@@ -45,15 +45,18 @@ test("each kind of write is durable or relaxed as documented, and each other cal
     admission: admissionStatements(db),
     outbox: outboxStatements(db),
   });
-  const { write, ...opened } = openDatabase(newPath(), prepare, { existing: false });
-  const database: typeof opened & { readonly write: typeof write } = {
+  const opened = openDatabase(newPath(), prepare, { existing: false });
+  const recorded =
+    <Q extends { readonly db: DatabaseSync }, T>(task: (queries: Q) => T) =>
+    (queries: Q): T => {
+      const { synchronous } = queries.db.prepare("PRAGMA synchronous").get() ?? {};
+      writes.push(synchronous === 2 ? "durable" : "relaxed");
+      return task(queries);
+    };
+  const database: typeof opened = {
     ...opened,
-    write: (durability, task) =>
-      write(durability, (queries) => {
-        const { synchronous } = queries.db.prepare("PRAGMA synchronous").get() ?? {};
-        writes.push(synchronous === 2 ? "durable" : "relaxed");
-        return task(queries);
-      }),
+    write: (durability, task) => opened.write(durability, recorded(task)),
+    writeInSequence: (durability, begin, task) => opened.writeInSequence(durability, recorded(begin), task),
     read: (task) =>
       opened.read((queries) => {
         const changes = () => queries.db.prepare("SELECT total_changes() AS rows").get()?.["rows"];

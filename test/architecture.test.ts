@@ -166,8 +166,8 @@ describe("conventions", () => {
       "lib/core/time.ts",
       "lib/orders/delivery.ts",
       "lib/orders/orders.ts",
-      "lib/stores/postgres/blockers.ts",
       "lib/stores/postgres/connection.ts",
+      "lib/stores/postgres/strong-locks.ts",
       "lib/stores/sqlite/database.ts",
     ]);
   });

@@ -6,13 +6,12 @@ import { Argument, type Command } from "commander";
 import { invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
-import type { Blocker } from "../../stores/postgres/index.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
 import { isDamaged } from "../../stores/sqlite/errors.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
-import { EXIT, explainFileError, toPrinted } from "../errors.ts";
+import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
 import {
@@ -142,10 +141,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       if (kind !== "postgres") return void (await terminal.print(postgres.postgresMigrationSql()));
       const { name: database, ...options } = readPostgresUrl(location);
       if (print) return void (await terminal.print(postgres.postgresMigrationSql(options)));
-      const onBlocked = (blockers: readonly Blocker[]) => {
-        const message = toPrinted(`Waiting for ${blockers.map(postgres.describeBlocker).join("; ")}`);
-        terminal.log(flags.json ? toPrintedJson({ code: "blocked", message, blockers }) : message);
-      };
+      const onBlocked = (message: string) =>
+        terminal.log(flags.json ? toPrintedJson({ code: "blocked", message }) : message);
       const migrated = await postgres.migratePostgres({ ...options, poolSize, onBlocked });
       await printResult(context, { database, ...migrated });
     });

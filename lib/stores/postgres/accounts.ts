@@ -3,7 +3,8 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
-import { type Database, type Statement, write } from "./database.ts";
+import { type Database, write } from "./database.ts";
+import type { Statement } from "./statement.ts";
 
 export function createAccountStore(database: Database): AccountStore {
   const { schema, read, change } = database;

@@ -18,10 +18,11 @@ import type { Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { cancelText, cancelValues, findCancels } from "./cancel.ts";
-import { type Database, isTrue, type Rows, type Statement, type Work } from "./database.ts";
+import { type Database, isTrue, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listPageStatement, pageReader, toListPage } from "./list.ts";
 import { type OrderUpdate, updateOrders } from "./orders.ts";
+import type { Rows, Statement } from "./statement.ts";
 
 /** A request, or rejections to record. */
 export interface Task {

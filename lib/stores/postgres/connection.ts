@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTurns, settleWithin } from "../../core/concurrency.ts";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
-import type { Rows, Statement } from "./database.ts";
 import {
   DatabaseError,
   isForeignSession,
@@ -17,6 +16,7 @@ import {
   openTransaction,
   toStoreError,
 } from "./errors.ts";
+import type { Rows, Statement } from "./statement.ts";
 
 /** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
 export interface PostgresPool {

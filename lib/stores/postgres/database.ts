@@ -1,27 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { backoffMs, CALL_TIMEOUT_MS, MAX_STORE_CALL_MS } from "../../core/time.ts";
-import { blockersStatement, LOCK_WAIT_MS, type StrongLocks, takeStrongLocks } from "./blockers.ts";
 import { type PostgresPool, withConnection } from "./connection.ts";
 import { DatabaseError, isMissingTable, isRepeatable, standby, toStoreError } from "./errors.ts";
-import {
-  MIGRATED_TABLES,
-  type MigrationResult,
-  migrate,
-  quoteSchema,
-  SCHEMA_VERSION,
-  wrongVersion,
-} from "./schema.ts";
-
-/** A statement with its values. */
-export interface Statement {
-  readonly text: string;
-  readonly values?: readonly unknown[];
-  /** What is read of its rows `q`, if not all of them as they are. */
-  readonly selected?: string;
-  /** True if its text is seldom repeated, so that preparing it would save nothing. */
-  readonly isRare?: boolean;
-}
+import { type MigrationResult, migrate, quoteSchema, SCHEMA_VERSION, wrongVersion } from "./schema.ts";
+import type { Rows, Statement } from "./statement.ts";
+import { LOCK_WAIT_MS, type StrongLockOptions, takeStrongLocks } from "./strong-locks.ts";
 
 /**
  * In SQL that can run in a session of a caller: the operator `=`, and the type of an array of strings. `unnest` of several
@@ -29,9 +13,6 @@ export interface Statement {
  */
 export const IS = "OPERATOR(pg_catalog.=)";
 export const TEXTS = "pg_catalog.text[]";
-
-/** Rows as arrays: they take less time than objects. Convert each value: `pg` returns strings, other drivers numbers. */
-export type Rows = readonly (readonly unknown[])[];
 
 /** What happens in one transaction: it reads and locks, decides, and writes. So it takes two round trips. */
 export interface Work<T> {
@@ -318,26 +299,21 @@ export function isTrue(value: unknown): boolean {
 /** Creates or migrates the tables, while requests go on. `schema` is the name without quotation marks. */
 export async function migrateTables(
   pool: PostgresPool,
-  options: Pick<StrongLocks<MigrationResult>, "deadline" | "onBlocked"> & {
+  options: StrongLockOptions & {
     readonly schema: string;
     readonly existing?: boolean;
     readonly onlyIfEmpty: boolean;
   },
 ): Promise<MigrationResult> {
-  const { schema, deadline, onBlocked } = options;
-  const locked = { schema: quoteSchema(schema), tables: MIGRATED_TABLES, isExclusive: true };
-  return takeStrongLocks({
-    deadline,
-    onBlocked,
-    readBlockers: () => readCatalogs(pool, blockersStatement(locked), deadline),
-    attempt: () =>
-      withConnection(pool, deadline, async (send) => {
-        await send(begin(deadline, LOCK_WAIT_MS));
-        const result = await migrate(async (text) => (await send({ text }))[0] ?? [], schema, options);
-        await send(COMMIT);
-        return result;
-      }).catch(throwStoreError),
-  });
+  const { schema, deadline } = options;
+  const attempt = () =>
+    withConnection(pool, deadline, async (send) => {
+      await send(begin(deadline, LOCK_WAIT_MS));
+      const result = await migrate(async (text) => (await send({ text }))[0] ?? [], schema, options);
+      await send(COMMIT);
+      return result;
+    }).catch(throwStoreError);
+  return takeStrongLocks(attempt, options);
 }
 
 /** Reads the catalogues of the server, and no table of ours. */

@@ -1,6 +1,6 @@
 import { invalidInput, ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
-import type { Rows } from "./database.ts";
+import type { Rows } from "./statement.ts";
 
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {

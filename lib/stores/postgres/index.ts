@@ -16,7 +16,6 @@ import { assertOptions, invalidInput } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import type { Blocker } from "./blockers.ts";
 import type { PostgresPool } from "./connection.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import { type Database, migrateTables, openDatabase } from "./database.ts";
@@ -32,7 +31,6 @@ export {
   StoreUnavailableError,
 } from "../../core/errors.ts";
 export type { Store } from "../store.ts";
-export { type Blocker, describeBlocker } from "./blockers.ts";
 export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./connection.ts";
 export type { PostgresOrderStore } from "./orders.ts";
 export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
@@ -102,15 +100,13 @@ export type PostgresMigrationOptions = PostgresServer & {
   readonly schema?: string | undefined;
   /** True if tables of an older version are an error. @default false */
   readonly onlyIfEmpty?: boolean | undefined;
-  /**
-   * Called with those who hold a lock for which the migration waits, once until others do. Requests go on meanwhile.
-   */
-  readonly onBlocked?: ((blockers: readonly Blocker[]) => void) | undefined;
+  /** Called once if the migration has to wait for other sessions, with how to find them. Requests go on meanwhile. */
+  readonly onBlocked?: ((message: string) => void) | undefined;
 };
 
 /**
  * Creates the tables, or migrates them to the version of this program, in one transaction. It locks the tables, and tries
- * that for up to ten minutes, each time for a second and a half. Then it rejects, and the error names those who hold a lock.
+ * that for up to ten minutes, each time for a second and a half. Then it rejects.
  */
 export async function migratePostgres(given: PostgresMigrationOptions): Promise<MigrationResult> {
   assertOptions(given, [...POOL_OPTIONS, "onlyIfEmpty", "onBlocked"]);

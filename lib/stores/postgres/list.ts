@@ -1,7 +1,8 @@
 import { sumByStatus } from "../../orders/lifecycle.ts";
 import type { OrderCounts } from "../../orders/order-store.ts";
 import type { FoundRange, ListPage, OrderRange } from "../order-rows.ts";
-import { type Database, IS, type Rows, type Statement } from "./database.ts";
+import { type Database, IS } from "./database.ts";
+import type { Rows, Statement } from "./statement.ts";
 
 /** Rows of one page of the list: 80 to 140 KB. */
 const PAGE_SIZE = 1_000;

@@ -7,9 +7,10 @@ import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-s
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { type Database, IS, type Rows, type Statement, TEXTS } from "./database.ts";
+import { type Database, IS, TEXTS } from "./database.ts";
 import { countOrders, pageReader, readRange } from "./list.ts";
 import { databaseOf } from "./own-transaction.ts";
+import type { Rows, Statement } from "./statement.ts";
 
 /** The orders of a PostgreSQL store. */
 export interface PostgresOrderStore extends OrderStore {

@@ -3,10 +3,10 @@ import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
-import { blockersStatement, LOCK_WAIT_MS, takeStrongLocks } from "./blockers.ts";
 import { type Database, isTrue, type Work, write } from "./database.ts";
 import { isForbidden } from "./errors.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
+import { LOCK_WAIT_MS, takeStrongLocks } from "./strong-locks.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
 
@@ -85,11 +85,8 @@ export function createOutbox(database: Database): Outbox {
         first: [{ text: "SELECT true" }],
         decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
       };
-      await takeStrongLocks({
-        deadline: since + CALL_TIMEOUT_MS,
-        readBlockers: () => read(blockersStatement({ schema, tables: ["orders"], isExclusive: !on })),
-        attempt: () => change(work, since),
-      }).catch((error: unknown) => {
+      const options = { deadline: since + CALL_TIMEOUT_MS };
+      await takeStrongLocks(() => change(work, since), options).catch((error: unknown) => {
         throw on && isStoreUnavailable(error) && isForbidden(error.cause) ? notOwner(error) : error;
       });
     },

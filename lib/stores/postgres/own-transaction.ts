@@ -6,18 +6,10 @@ import { createTurns, settleWithin } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { msUntil, type PostgresConnection, type Send, sendQueries, toQuery } from "./connection.ts";
-import {
-  type Database,
-  isTrue,
-  type Rows,
-  SERVER_SECONDS,
-  type Statement,
-  serverTimeoutMs,
-  splitState,
-  withState,
-} from "./database.ts";
+import { type Database, isTrue, SERVER_SECONDS, serverTimeoutMs, splitState, withState } from "./database.ts";
 import { hiddenRows, isOutsideTransaction, NO_TRANSACTION_SETTING, toStoreError } from "./errors.ts";
 import { toLiteral } from "./schema.ts";
+import type { Rows, Statement } from "./statement.ts";
 
 const NO_TRANSACTION =
   "There is no transaction, and nothing was written. Begin one on this client with BEGIN, await each call, and end it with " +

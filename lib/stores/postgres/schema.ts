@@ -131,7 +131,16 @@ CREATE UNIQUE INDEX api_keys_hash ON ${schema}.api_keys (hash);`,
 ];
 
 /** The tables that the scripts from the second on change, and that whose lock keeps the requests out. */
-export const MIGRATED_TABLES = ["settings", "orders", "api_keys"];
+const MIGRATED_TABLES = ["settings", "orders", "api_keys"];
+
+/**
+ * How to find the sessions for which others wait, and which wait for nobody. None is named by its application: behind
+ * PgBouncer, that is another client's.
+ */
+export const FIND_BLOCKERS =
+  "While it waits, psql finds them (a prepared transaction as pid 0) with: SELECT DISTINCT b.pid, usename, state, " +
+  "xact_start, query FROM pg_locks l, unnest(pg_blocking_pids(l.pid)) b(pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid " +
+  "WHERE NOT l.granted AND cardinality(pg_blocking_pids(b.pid)) = 0 \\watch 1";
 
 /** A text in dollar quotes that it does not contain. */
 function dollarQuoted(text: string): string {
@@ -196,7 +205,7 @@ BEGIN
   END IF;
 EXCEPTION WHEN lock_not_available THEN
   RAISE EXCEPTION 'Other transactions use the tables. Nothing was changed. Run this again.' USING ERRCODE = 'lock_not_available',
-    HINT = 'The oldest are the first of: SELECT pid, usename, state, query FROM pg_stat_activity ORDER BY xact_start';
+    HINT = ${toLiteral(FIND_BLOCKERS)};
 END;
 PERFORM set_config('lock_timeout', wait, true);
 

@@ -1,3 +1,4 @@
+import { AWS_PARTITIONS } from "../../lib/domains/hostname.ts";
 import { hostsOf } from "../../lib/domains/mapping.ts";
 import { registrableDomainOf } from "../../lib/domains/zone.ts";
 import { type DynamodbTableNames, OUTBOX_INDEX, tableNames } from "../../lib/stores/dynamodb/schema.ts";
@@ -63,8 +64,8 @@ export function boundaryArn({ permissionsBoundary }: Settings, target: DeployTar
 
 /** How the ARNs of a region begin: China, the US government and the European Sovereign Cloud have partitions of their own. */
 function arnPrefix({ region }: Pick<DeployTarget, "region">): string {
-  const [, partition = ""] = /^(cn|us-gov|eusc)-/.exec(region) ?? [];
-  return partition === "" ? "arn:aws:" : `arn:aws-${partition}:`;
+  const partition = Object.keys(AWS_PARTITIONS).find((each) => region.startsWith(`${each}-`));
+  return partition === undefined ? "arn:aws:" : `arn:aws-${partition}:`;
 }
 
 /** The policies for a stack: exactly the calls for the resources that its settings need. */

@@ -232,8 +232,18 @@ export function isPlatformHost(host: string): boolean {
   return findReserved(host, PLATFORM_DOMAINS) !== undefined;
 }
 
+/**
+ * The partitions of AWS that are on the internet, by the beginning of their regions' names, each with the domains of its
+ * names (partitions.json of the AWS SDK).
+ */
+export const AWS_PARTITIONS: Readonly<Record<string, readonly string[]>> = {
+  cn: ["amazonaws.com.cn", "amazonwebservices.com.cn"],
+  "us-gov": ["amazonaws.com", "api.aws"],
+  eusc: ["amazonaws.eu", "amazonwebservices.eu"],
+};
+
 /** The domains under which AWS assigns names, such as those of API Gateway. */
-const PLATFORM_DOMAINS = ["amazonaws.com", "amazonaws.com.cn", "api.aws", "on.aws", "cloudfront.net"];
+const PLATFORM_DOMAINS = ["on.aws", "cloudfront.net", ...Object.values(AWS_PARTITIONS).flat()];
 
 function findReserved(hostname: string, domains: readonly string[]): string | undefined {
   return domains.find((domain) => isWithin(hostname, domain));

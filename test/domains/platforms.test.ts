@@ -1,9 +1,10 @@
 /** The rules for domains use no module of Node, so that they are the same in browsers. Node's own functions agree with them. */
 import { BlockList } from "node:net";
 import { domainToASCII, domainToUnicode } from "node:url";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseHostname } from "../../lib/domains/hostname.ts";
+import { isPlatformHost, parseHostname } from "../../lib/domains/hostname.ts";
 import { CLOUDFLARE_RANGES, isProxyAddress } from "../../lib/domains/verification/providers.ts";
 
 const letters = fc.constantFrom(..."aß日本éä१ŐΩжı٣e\u0301ｗ。-x.1");
@@ -125,3 +126,15 @@ test.each(["1.2.3.4", "[::1]", "[::1]:80", "::1", "fe80::1%eth0", "[fe80::1%eth0
 test.each(["example.org:80", "example.org:"])("%s has a port", (host) => {
   expect(parseHostname(host)).toMatchObject({ ok: false, code: "port" });
 });
+
+test.each(["eu-central-1", "cn-north-1", "us-gov-west-1", "eusc-de-east-1"])(
+  "a host of the region %s is the platform's, in both of the forms that the AWS SDK makes",
+  (Region) => {
+    const { endpointProvider } = new DynamoDBClient({ region: Region }).config;
+    for (const UseDualStack of [false, true]) {
+      const { hostname } = endpointProvider({ Region, UseDualStack, UseFIPS: false }).url;
+      expect(hostname).toContain(Region);
+      expect(isPlatformHost(hostname)).toBe(true);
+    }
+  },
+);

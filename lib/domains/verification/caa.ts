@@ -32,8 +32,6 @@ export interface CertificateAuthority {
   readonly criticalBits?: number;
 }
 
-/** Software that counted the bits from the other end has set 1 for what should be 128. */
-const EITHER_END = 128 | 1;
 const SECTIGO_ISSUERS = ["sectigo.com", "usertrust.com", "trust-provider.com", "comodoca.com"] as const;
 
 /** The known certificate authorities, with what their own documents list. */
@@ -46,7 +44,8 @@ export const AUTHORITIES = {
     issuers: ["letsencrypt.org"],
     isExact: true,
     tags: ["issuemail", "issuevmc"],
-    criticalBits: EITHER_END,
+    // Software that counted the bits from the other end has set 1 for what should be 128.
+    criticalBits: 128 | 1,
   },
   // pki.goog/faq
   google: { name: "Google Trust Services", issuers: ["pki.goog"] },
@@ -74,10 +73,7 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
   );
   if (found !== undefined) return found[1];
   const parsed = parseHostname(name);
-  // Of one that is not listed, nothing is assumed.
-  return parsed.ok
-    ? { name: parsed.hostname, issuers: [parsed.hostname], criticalBits: EITHER_END }
-    : undefined;
+  return parsed.ok ? { name: parsed.hostname, issuers: [parsed.hostname] } : undefined;
 }
 
 /** The reason why a set of CAA records does not permit an authority. */

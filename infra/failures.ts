@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/lifecycle.ts";
+import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/status/status.ts";
+import { type StackHost, stepsWithoutCertificate } from "../lib/domains/status/steps.ts";
 import { MINUTE_MS } from "../lib/plans/windows.ts";
 import { isMocked } from "./mocks.ts";
 
@@ -69,20 +70,19 @@ function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
 /** The time that an update waits for a certificate, as a Pulumi duration. See lib/domains/README.md#domain-verification. */
 export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
 
-/** Explains the checks if no certificate was issued in time. `reverify` is the number that is configured now. */
+/** Explains the checks if no certificate was issued in time. */
 export function explainCertificateTimeout(
   name: string,
-  { host, reverify }: { readonly host: string; readonly reverify: number },
+  stackHost: StackHost,
   resource: pulumi.Resource,
 ): pulumi.ErrorHook[] {
+  const { host } = stackHost;
   return explainOnError(`${name}-certificate-timeout`, resource, (errors) =>
     [
       errors.some((error) => error.includes("FAILED"))
         ? `ACM rejected the request for the certificate of ${host} (FAILED): waiting does not help. The console of ACM shows the reason.`
         : `No certificate was issued for ${host} within 30 minutes.`,
-      "  1. Check that the DNS records of the host are correct: store-orders domains check",
-      "  2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.",
-      `  3. Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,
+      ...stepsWithoutCertificate(stackHost).map((step, index) => `  ${index + 1}. ${step}`),
       "  See infra/domains/README.md#certificate-not-issued.",
       ...errors.map(fromProvider),
     ].join("\n"),

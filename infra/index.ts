@@ -10,6 +10,8 @@
  *
  * @module store-orders/infra
  */
+
+export type { StackStatus } from "../lib/domains/status/status.ts";
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";
@@ -17,8 +19,14 @@ export { componentProvider } from "./component/provider.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs, type ValidationRecord } from "./domains/custom-domain.ts";
-export { type HostDns, type HostPlan, type PreflightResult, planHosts } from "./domains/host-plan.ts";
-export { createRecordObserver, type HostStatus, type RecordObserver } from "./domains/host-status.ts";
+export {
+  createRecordObserver,
+  type HostDns,
+  type HostPlan,
+  type PreflightResult,
+  planHosts,
+  type RecordObserver,
+} from "./domains/host-plan.ts";
 export type { DomainOutput, RecordOutput } from "./domains/hosts.ts";
 export { type PreflightOptions, preflight } from "./domains/preflight.ts";
 export { functionCode, OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";

@@ -1,6 +1,6 @@
 import { escapeControls } from "../../lib/core/text.ts";
+import { REASONS } from "../../lib/domains/status/reasons.ts";
 import { AUTHORITIES, checkCaa } from "../../lib/domains/verification/caa.ts";
-import { REASONS } from "../../lib/domains/verification/reasons.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import type { ZoneMatch } from "../../lib/domains/zone.ts";
 

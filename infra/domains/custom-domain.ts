@@ -1,8 +1,14 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
-import type { DomainState } from "../../lib/domains/lifecycle.ts";
 import type { HostRole } from "../../lib/domains/mapping.ts";
+import type { DomainState, StackStatus } from "../../lib/domains/status/status.ts";
+import {
+  describeAwaitedCertificate,
+  describeHeldHost,
+  describeRecord,
+  SERVED,
+} from "../../lib/domains/status/steps.ts";
 import { claim, hostClaims, providerOf } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
@@ -16,13 +22,6 @@ import { type CertificateStatus, wasIssued } from "./certificates.ts";
 import { type NewRecord, withoutTrailingDot } from "./dns-provider.ts";
 import { domainNameTags } from "./domain-names.ts";
 import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
-import {
-  describeAwaitedCertificate,
-  describeHeldHost,
-  describeRecord,
-  type HostStatus,
-  SERVED,
-} from "./host-status.ts";
 import { DNS_PROVIDERS } from "./managed-dns.ts";
 
 /** Arguments of {@link CustomDomain}. */
@@ -69,7 +68,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
   /** The state in the lifecycle, the reason, and the next steps. */
-  readonly status: pulumi.Output<HostStatus>;
+  readonly status: pulumi.Output<StackStatus>;
   readonly state: pulumi.Output<DomainState>;
 
   readonly #name: string;
@@ -121,7 +120,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     // Deleted with the host: a record that outlives the state could not be created again with the host.
     const dependsOn =
       dns.provider === "manual" ? [] : [this.#createRecord("validation-record", "validation", dns, record)];
-    const onError = explainCertificateTimeout(this.#name, { host, reverify }, this);
+    const onError = explainCertificateTimeout(this.#name, { host, reverify, dns: dns.provider }, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
     const args = { certificateArn: arn };
     const options = { parent: this, dependsOn, customTimeouts, hooks: { onError } };
@@ -145,7 +144,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   }
 
   /** Maps every path of the host to the API and then, never before, routes traffic there. */
-  #publish(created: aws.apigateway.DomainName): pulumi.Output<HostStatus> {
+  #publish(created: aws.apigateway.DomainName): pulumi.Output<StackStatus> {
     const { domainName, regionalDomainName, regionalZoneId } = created;
     const { host, dns, restApi, stageName } = this.#args;
     // No base path: with one, the host would serve only the paths below it.
@@ -170,7 +169,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     { certificates, observer }: ManualDns,
     { arn, tags, status }: aws.acm.Certificate,
     { name, value }: ValidationRecord,
-  ): pulumi.Output<HostStatus> {
+  ): pulumi.Output<StackStatus> {
     const { host, reverify = 0 } = this.#args;
     return pulumi.all([arn, tags, name, value, status]).apply(async ([arn, tags, name, value, now]) =>
       describeAwaitedCertificate({
@@ -188,7 +187,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   #statusWithDomain(
     { certificates, observer }: ManualDns,
     target: pulumi.Output<string>,
-  ): pulumi.Output<HostStatus> {
+  ): pulumi.Output<StackStatus> {
     const { host, reverify = 0 } = this.#args;
     return pulumi
       .all([this.certificateArn, target, pulumi.output(this.validationRecord), this.certificate?.arn])

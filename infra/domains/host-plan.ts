@@ -1,8 +1,9 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
+import { type Verification, type VerificationOptions, verifyHost } from "../../lib/domains/status/facts.ts";
+import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey, type Owner, ownerOf } from "../names.ts";
 import type { FoundCertificate } from "./certificates.ts";
-import type { RecordObserver } from "./host-status.ts";
 import type { DNS_PROVIDERS, HostZone } from "./managed-dns.ts";
 
 /** The DNS of a host that a provider has, at which the stack creates the records. */
@@ -16,6 +17,17 @@ export interface ManagedDns {
   readonly routing: "managed" | "held" | { readonly adopt: string };
   /** Whose tag the certificate has: the next run finds it by that. @default this project and stack */
   readonly owner?: Owner;
+}
+
+/** Looks up the records of a host whose DNS is managed elsewhere: without a target only the validation record. */
+export type RecordObserver = (
+  host: string,
+  records: Pick<VerificationOptions, "target" | "validationRecord">,
+) => Promise<Pick<Verification, "dns" | "reasons">>;
+
+/** Creates an observer that queries DNS. */
+export function createRecordObserver(resolver: DnsResolver): RecordObserver {
+  return (host, records) => verifyHost(host, { resolver, ...records });
 }
 
 /** The DNS of a host whose records the operator sets by hand. */

@@ -2,11 +2,11 @@ import type * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
+import type { StackStatus } from "../../lib/domains/status/status.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
-import type { HostStatus } from "./host-status.ts";
 import { DNS_PROVIDERS } from "./managed-dns.ts";
 
 /** A DNS record in the stack's outputs. */
@@ -23,7 +23,7 @@ export interface RecordOutput {
 
 /** A host in the stack's outputs: its role, each property of its status, and its DNS records. */
 export interface DomainOutput
-  extends Readonly<{ [Property in keyof HostStatus]-?: pulumi.Output<HostStatus[Property]> }> {
+  extends Readonly<{ [Property in keyof StackStatus]-?: pulumi.Output<StackStatus[Property]> }> {
   readonly role: HostRole;
   /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
   readonly record: RecordOutput;

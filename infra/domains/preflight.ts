@@ -2,9 +2,10 @@ import { Provider as AwsProvider } from "@pulumi/aws/provider.js";
 import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
+import { verifyHost } from "../../lib/domains/status/facts.ts";
+import { eventOf } from "../../lib/domains/status/status.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
-import { eventOf, verifyHost } from "../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
@@ -12,8 +13,13 @@ import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
 import { type FoundCertificate, findCertificates, wasIssued } from "./certificates.ts";
 import { findDomainName, findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
-import { configuredHosts, type HostPlan, type PreflightResult, planHosts } from "./host-plan.ts";
-import { createRecordObserver } from "./host-status.ts";
+import {
+  configuredHosts,
+  createRecordObserver,
+  type HostPlan,
+  type PreflightResult,
+  planHosts,
+} from "./host-plan.ts";
 import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
 
 /** The options of a component that decide which providers its resources have. */

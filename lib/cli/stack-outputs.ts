@@ -3,9 +3,9 @@ import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
-import { stackStatusSchema } from "../domains/verification/report.ts";
+import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../domains/status/status.ts";
+import type { HostToVerify } from "../domains/status/verify.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
-import type { HostToVerify } from "../domains/verification/verify.ts";
 import { isWithin } from "../domains/zone.ts";
 import { explainFileError } from "./errors.ts";
 import type { Terminal } from "./terminal.ts";
@@ -14,6 +14,18 @@ export interface StackDomains {
   readonly hosts: readonly HostToVerify[];
   readonly knownZones: readonly string[];
 }
+
+const time = z.iso.datetime();
+
+/** The schema of the status of a host in the last update of its stack (zod). */
+const stackStatusSchema = z.strictObject({
+  state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
+  attention: z.enum(ATTENTION_REASONS).exactOptional().describe("Present only in the state needs_attention."),
+  reason: z.string().describe("Why the host was in this state."),
+  next: z.array(z.string()).describe("What to do, one step per entry."),
+  since: time.exactOptional().describe("When the certificate that is awaited was requested."),
+  until: time.exactOptional().describe("When ACM stops waiting for the validation of the certificate."),
+});
 
 const hostname = z.string().transform((text, context) => {
   const parsed = parseHostname(text);

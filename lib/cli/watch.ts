@@ -2,13 +2,17 @@
 import { once } from "node:events";
 import { escapeLine, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
-import { addDomain, CERTIFICATE_TIMEOUT_MS, type TrackedDomain } from "../domains/lifecycle.ts";
 import type { HostRole } from "../domains/mapping.ts";
-import { advanceDomain, type HostObservation, observeHosts } from "../domains/observation.ts";
-import { describeProgress, type ProgressStep } from "../domains/progress.ts";
-import { type Deployment, stepsFor } from "../domains/verification/advice.ts";
-import { REASONS } from "../domains/verification/reasons.ts";
-import { withoutImplied } from "../domains/verification/report.ts";
+import type { Deployment } from "../domains/status/facts.ts";
+import { REASONS, withoutImplied } from "../domains/status/reasons.ts";
+import {
+  addDomain,
+  advanceDomain,
+  CERTIFICATE_TIMEOUT_MS,
+  type TrackedDomain,
+} from "../domains/status/status.ts";
+import { describeProgress, type ProgressStep, stepsFor } from "../domains/status/steps.ts";
+import { type HostObservation, observeHosts } from "../domains/status/verify.ts";
 import type { VerificationTools } from "./commands/domains.ts";
 import type { CommandContext } from "./context.ts";
 import type { StackDomains } from "./stack-outputs.ts";

@@ -22,23 +22,6 @@ export {
   parseHostname,
 } from "./hostname.ts";
 export {
-  type AttentionReason,
-  addDomain,
-  CERTIFICATE_TIMEOUT_MS,
-  DOMAIN_EVENTS,
-  DOMAIN_LIFECYCLE,
-  DOMAIN_STATES,
-  type DomainEvent,
-  type DomainState,
-  type DomainTransitionError,
-  type DomainTransitionErrorCode,
-  type DomainTransitionResult,
-  domainAt,
-  type TrackedDomain,
-  transitionDomain,
-  VALIDATION_TIMEOUT_MS,
-} from "./lifecycle.ts";
-export {
   type ConfiguredHost,
   type DomainMapping,
   type DomainRedirect,
@@ -46,13 +29,6 @@ export {
   type HostRole,
   hostsOf,
 } from "./mapping.ts";
-export {
-  advanceDomain,
-  type CertificateCheck,
-  type CertificateErrorCode,
-  type CertificateProbe,
-  type DomainObservation,
-} from "./observation.ts";
 export {
   type DomainContext,
   defineDomains,
@@ -65,7 +41,47 @@ export {
 } from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
 export { type HostRoute, type HostRouter, type HostTable, hostTable } from "./routing.ts";
-export { adviceFor, type Deployment, PROPAGATION } from "./verification/advice.ts";
+export {
+  type CertificateCheck,
+  type CertificateErrorCode,
+  type CertificateProbe,
+  type CertificateState,
+  type Deployment,
+  type DnsState,
+  type Verification,
+  type VerificationOptions,
+  type VerificationState,
+  verifyHost,
+} from "./status/facts.ts";
+export { type AspectState, REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
+export {
+  type AttentionReason,
+  addDomain,
+  advanceDomain,
+  CERTIFICATE_TIMEOUT_MS,
+  DOMAIN_EVENTS,
+  DOMAIN_LIFECYCLE,
+  DOMAIN_STATES,
+  type DomainEvent,
+  type DomainObservation,
+  type DomainState,
+  type DomainTransitionError,
+  type DomainTransitionErrorCode,
+  type DomainTransitionResult,
+  domainAt,
+  eventOf,
+  type StackStatus,
+  type TrackedDomain,
+  transitionDomain,
+  VALIDATION_TIMEOUT_MS,
+} from "./status/status.ts";
+export { adviceFor, PROPAGATION } from "./status/steps.ts";
+export {
+  type HostReport,
+  type HostsVerificationOptions,
+  type HostToVerify,
+  verifyHosts,
+} from "./status/verify.ts";
 export {
   AUTHORITIES,
   type AuthorityName,
@@ -73,8 +89,6 @@ export {
   findAuthority,
 } from "./verification/caa.ts";
 export { findZone, type ZoneHints } from "./verification/find-zone.ts";
-export { type AspectState, REASONS, type Reason, type ReasonCode } from "./verification/reasons.ts";
-export { formatReport, type StackStatus } from "./verification/report.ts";
 export {
   type CaaRecord,
   type DnsAnswer,
@@ -85,17 +99,4 @@ export {
   type RecordData,
   type RecordType,
 } from "./verification/resolver.ts";
-export {
-  type CertificateState,
-  type DnsState,
-  eventOf,
-  type HostReport,
-  type HostsVerificationOptions,
-  type HostToVerify,
-  type Verification,
-  type VerificationOptions,
-  type VerificationState,
-  verifyHost,
-  verifyHosts,
-} from "./verification/verify.ts";
 export type { ZoneMatch } from "./zone.ts";

@@ -7,7 +7,7 @@
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { errorMessage } from "../core/errors.ts";
 import { assertLimits } from "../core/time.ts";
-import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/observation.ts";
+import type { CertificateCheck, CertificateErrorCode, CertificateProbe } from "../domains/status/facts.ts";
 import { type DnsResolver, recordsIn } from "../domains/verification/resolver.ts";
 
 /** Options of `createCertificateProbe`: the way to the hosts. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from "vitest";
 import { advanceWatch, formatChange, type WatchEnd, type WatchedHost } from "../../lib/cli/watch.ts";
-import type { TrackedDomain } from "../../lib/domains/lifecycle.ts";
-import { observeHosts } from "../../lib/domains/observation.ts";
-import type { HostToVerify } from "../../lib/domains/verification/verify.ts";
+import type { TrackedDomain } from "../../lib/domains/status/status.ts";
+import type { HostToVerify } from "../../lib/domains/status/verify.ts";
+import { observeHosts } from "../../lib/domains/status/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { createTestAuthority } from "../support/certificates.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { DOMAIN_LIFECYCLE } from "../../lib/domains/lifecycle.ts";
+import { DOMAIN_LIFECYCLE } from "../../lib/domains/status/status.ts";
 import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import * as everything from "../../lib/index.ts";

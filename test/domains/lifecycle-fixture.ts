@@ -3,7 +3,7 @@ import {
   type DomainState,
   type TrackedDomain,
   transitionDomain,
-} from "../../lib/domains/lifecycle.ts";
+} from "../../lib/domains/status/status.ts";
 
 export const NOON = Date.UTC(2026, 10, 20, 12);
 export const MINUTE = 60_000;

@@ -7,7 +7,7 @@ import {
   domainAt,
   type TrackedDomain,
   transitionDomain,
-} from "../../lib/domains/lifecycle.ts";
+} from "../../lib/domains/status/status.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -5,8 +5,8 @@ import {
   domainAt,
   transitionDomain,
   VALIDATION_TIMEOUT_MS,
-} from "../../lib/domains/lifecycle.ts";
-import { adviceFor } from "../../lib/domains/verification/advice.ts";
+} from "../../lib/domains/status/status.ts";
+import { adviceFor } from "../../lib/domains/status/steps.ts";
 import { applyEvents, MINUTE, NOON } from "./lifecycle-fixture.ts";
 
 describe("a certificate that has not been issued 30 minutes after verification", () => {

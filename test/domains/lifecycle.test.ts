@@ -9,8 +9,8 @@ import {
   type DomainEvent,
   type DomainState,
   transitionDomain,
-} from "../../lib/domains/lifecycle.ts";
-import { adviceFor, PROPAGATION } from "../../lib/domains/verification/advice.ts";
+} from "../../lib/domains/status/status.ts";
+import { adviceFor, PROPAGATION } from "../../lib/domains/status/steps.ts";
 import { applyEvents, domainIn, MINUTE, NOON } from "./lifecycle-fixture.ts";
 
 /** What every event does in every state, written a second time to detect a mistake in the table. */

@@ -2,12 +2,14 @@ import { describe, expect, test } from "vitest";
 import {
   type AttentionReason,
   addDomain,
+  advanceDomain,
   CERTIFICATE_TIMEOUT_MS,
+  type DomainObservation,
   type DomainState,
   type TrackedDomain,
   VALIDATION_TIMEOUT_MS,
-} from "../../lib/domains/lifecycle.ts";
-import { advanceDomain, type DomainObservation, observeHosts } from "../../lib/domains/observation.ts";
+} from "../../lib/domains/status/status.ts";
+import { observeHosts } from "../../lib/domains/status/verify.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 
 const HOST = "orders.example.com";

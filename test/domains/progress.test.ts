@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { addDomain, type TrackedDomain } from "../../lib/domains/lifecycle.ts";
-import type { HostObservation } from "../../lib/domains/observation.ts";
-import { describeProgress } from "../../lib/domains/progress.ts";
+import { addDomain, type TrackedDomain } from "../../lib/domains/status/status.ts";
+import { describeProgress } from "../../lib/domains/status/steps.ts";
+import type { HostObservation } from "../../lib/domains/status/verify.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const HOST = "orders.example.com";

@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../lib/domains/status/verify.ts";
 import { findAuthority } from "../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
-import {
-  type HostToVerify,
-  MAX_CONCURRENT_HOSTS,
-  verifyHosts,
-} from "../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { freePort } from "../support/free-port.ts";
 import { skipsBecause } from "../support/skip-reason.ts";

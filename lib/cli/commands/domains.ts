@@ -5,17 +5,11 @@ import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
-import type { Deployment } from "../../domains/verification/advice.ts";
+import type { Deployment } from "../../domains/status/facts.ts";
+import { explainZone, findRecord } from "../../domains/status/facts.ts";
+import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../domains/status/verify.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
-import { formatReport } from "../../domains/verification/report.ts";
 import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
-import {
-  explainZone,
-  findRecord,
-  type HostToVerify,
-  MAX_CONCURRENT_HOSTS,
-  verifyHosts,
-} from "../../domains/verification/verify.ts";
 import { isWithin } from "../../domains/zone.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
@@ -25,6 +19,7 @@ import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";
 import { printResults } from "../output.ts";
+import { formatReport } from "../report.ts";
 import { readStackDomains, type StackDomains } from "../stack-outputs.ts";
 import { watchHosts } from "../watch.ts";
 

@@ -10,7 +10,7 @@ import { type Issue, isInvalidInput } from "../../core/errors.ts";
 import { parseHostname } from "../../domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
 import { parseDomainsFile } from "../../domains/parse.ts";
-import type { HostToVerify } from "../../domains/verification/verify.ts";
+import type { HostToVerify } from "../../domains/status/verify.ts";
 import { type FileProblem, parseYaml, readBounded } from "../../files/bounded.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import type { DomainsOptions } from "./hosts.ts";

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import { PROPAGATION } from "../../domains/verification/advice.ts";
-import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { PROPAGATION } from "../../domains/status/steps.ts";
+import type { HostToVerify } from "../../domains/status/verify.ts";
 import type { FileProblem } from "../../files/bounded.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
-import { explainZone, type HostToVerify } from "../../domains/verification/verify.ts";
+import { explainZone } from "../../domains/status/facts.ts";
+import type { HostToVerify } from "../../domains/status/verify.ts";
 import type { FormResult } from "../form.ts";
 import { type ConsoleRequest, type Html, type Notice, panel, sendPage } from "../page.ts";
 import { describeRole, problemsPanel, removeDialog } from "./domains-page.ts";

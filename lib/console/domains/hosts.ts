@@ -1,18 +1,19 @@
 /** The hosts of the project, and how far each is on its way to live. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Clock, Instant } from "../../core/time.ts";
-import { addDomain, domainAt, type TrackedDomain, transitionDomain } from "../../domains/lifecycle.ts";
-import {
-  advanceDomain,
-  type CertificateProbe,
-  type HostObservation,
-  observeHosts,
-} from "../../domains/observation.ts";
 import { type DnsRecord, recordOf } from "../../domains/records.ts";
-import type { Deployment } from "../../domains/verification/advice.ts";
+import type { Deployment } from "../../domains/status/facts.ts";
+import { type CertificateProbe, findRecord } from "../../domains/status/facts.ts";
+import {
+  addDomain,
+  advanceDomain,
+  domainAt,
+  type TrackedDomain,
+  transitionDomain,
+} from "../../domains/status/status.ts";
+import { type HostObservation, type HostToVerify, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
-import { findRecord, type HostToVerify } from "../../domains/verification/verify.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 import { type DomainsFile, openDomainsFile } from "./domains-file.ts";
 

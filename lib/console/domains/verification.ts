@@ -1,12 +1,10 @@
 import { html } from "hono/html";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import { CERTIFICATE_TIMEOUT_MS, type DomainState } from "../../domains/lifecycle.ts";
-import { describeProgress, type ProgressStep } from "../../domains/progress.ts";
-import { PROPAGATION, stepsFor } from "../../domains/verification/advice.ts";
-import { REASONS, type Reason } from "../../domains/verification/reasons.ts";
-import { withoutImplied } from "../../domains/verification/report.ts";
-import type { HostToVerify } from "../../domains/verification/verify.ts";
+import { REASONS, type Reason, withoutImplied } from "../../domains/status/reasons.ts";
+import { CERTIFICATE_TIMEOUT_MS, type DomainState } from "../../domains/status/status.ts";
+import { describeProgress, PROPAGATION, type ProgressStep, stepsFor } from "../../domains/status/steps.ts";
+import type { HostToVerify } from "../../domains/status/verify.ts";
 import { changeForm } from "../form.ts";
 import { formatInstant, type Html, panel, pathOf, type View } from "../page.ts";
 import { DEPLOYMENT, type ObservedHost } from "./hosts.ts";

@@ -1,15 +1,10 @@
 import { parseHostname } from "../hostname.ts";
+import type { Reason, ReasonCode } from "../status/reasons.ts";
 import { locateInZone } from "../zone.ts";
-import { checkEach, isSameResult } from "./find-zone.ts";
-import {
-  DNS_FAILURES,
-  type HostCheckInput,
-  type HostCheckResult,
-  type Reason,
-  type ReasonCode,
-} from "./reasons.ts";
+import { checkEach, type HostCheckInput, type HostCheckResult, isSameResult } from "./host-check.ts";
 import {
   type CaaRecord,
+  DNS_FAILURES,
   type DnsFailure,
   type DnsResolver,
   followCnames,
@@ -74,6 +69,14 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
   if (found !== undefined) return found[1];
   const parsed = parseHostname(name);
   return parsed.ok ? { name: parsed.hostname, issuers: [parsed.hostname] } : undefined;
+}
+
+/** The host that a check of CAA records verifies. */
+export interface CaaCheckInput extends HostCheckInput {
+  /** The authorities that may request the certificate. One that may issue it suffices. */
+  readonly authorities: readonly CertificateAuthority[];
+  /** The validation methods that the host's deployment has. @default not known */
+  readonly methods?: readonly string[] | undefined;
 }
 
 /** The reason why a set of CAA records does not permit an authority. */
@@ -207,7 +210,7 @@ function formatCaa({ flags, tag, value }: CaaRecord): string {
  * Queries whether CAA records permit one of the authorities. The result has the reason if that is not known. An authority
  * asks the name servers of the zone, too, and may ask any of them: so one that forbids decides.
  */
-export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+export async function checkCaa(resolver: DnsResolver, input: CaaCheckInput): Promise<HostCheckResult> {
   const said = await checkEach(resolver, input.zone, (ask) => checkCaaAt(ask, input));
   const [server, result] = said.find(([, { reasons }]) => reasons.length > 0) ?? said[0] ?? [];
   if (result === undefined) return checkCaaAt(resolver, input);
@@ -215,7 +218,7 @@ export async function checkCaa(resolver: DnsResolver, input: HostCheckInput): Pr
   return { ...result, notes: [...(result.notes ?? []), `Only some name servers say so, such as ${server}.`] };
 }
 
-async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+async function checkCaaAt(resolver: DnsResolver, input: CaaCheckInput): Promise<HostCheckResult> {
   const { host, authorities } = input;
   const lookup = await findCaa(resolver, host);
   if (lookup.outcome === "none") return { reasons: [] };
@@ -243,7 +246,7 @@ async function checkCaaAt(resolver: DnsResolver, input: HostCheckInput): Promise
 
 /** Explains why a set of CAA records forbids the first authority, and which record to change. */
 function explainCaa(
-  { host, target, authorities: [authority], methods = [] }: HostCheckInput,
+  { host, target, authorities: [authority], methods = [] }: CaaCheckInput,
   { owner, queried, records }: Extract<CaaLookup, { outcome: "found" }>,
   code: CaaErrorCode,
 ): Reason {

@@ -1,15 +1,14 @@
-import { explain } from "./explain-records.ts";
+import type { Reason } from "../status/reasons.ts";
+import { type AddressComparison, explain } from "./explain-records.ts";
+import { findDelegation, findLameServers, findNameServers, findZone } from "./find-zone.ts";
 import {
   checkEach,
-  findDelegation,
-  findLameServers,
-  findNameServers,
-  findZone,
+  type HostCheckInput,
+  type HostCheckResult,
   isSameResult,
   type ServerResult,
-} from "./find-zone.ts";
+} from "./host-check.ts";
 import { findApexRecord, isPrivateAddress, isProxyAddress } from "./providers.ts";
-import type { HostCheckInput, HostCheckResult, Reason } from "./reasons.ts";
 import { type DnsFailure, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
 
 /**
@@ -174,9 +173,6 @@ async function compareAddresses(
   return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
 }
 
-/** The strays are the addresses that the target was not seen to have. If its answers vary, it may have more. */
-export type AddressComparison = Awaited<ReturnType<typeof compareWithTarget>>;
-
 const MAX_TARGET_ANSWERS = 5;
 
 /**
@@ -187,7 +183,7 @@ async function compareWithTarget(
   resolver: DnsResolver,
   { target }: HostCheckInput,
   addresses: readonly string[],
-) {
+): Promise<AddressComparison> {
   if (addresses.length === 0) return { strays: [], expected: [], varies: false };
   const { last } = await followCnames(resolver, target);
   const seen = new Set<string>();

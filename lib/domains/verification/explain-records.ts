@@ -1,11 +1,19 @@
 /** The reasons why the records of a host are wrong, in words: found, expected, and the fix. Pure. */
 import { RECORD_TTL_SECONDS } from "../records.ts";
+import type { Reason, ReasonCode } from "../status/reasons.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
-import type { AddressComparison } from "./check-records.ts";
-import type { ServerResult } from "./find-zone.ts";
+import type { HostCheckInput, ServerResult } from "./host-check.ts";
 import { isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
-import { DNS_FAILURES, type HostCheckInput, type Reason, type ReasonCode } from "./reasons.ts";
-import type { CnameChain, DnsFailure } from "./resolver.ts";
+import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
+
+/** The addresses of a host beside those of its target. */
+export interface AddressComparison {
+  /** The addresses that the target was not seen to have. If its answers vary, it may have more. */
+  readonly strays: readonly string[];
+  readonly expected: readonly string[];
+  readonly varies: boolean;
+  readonly failure?: DnsFailure | undefined;
+}
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
 export function explain(input: HostCheckInput) {

@@ -6,8 +6,7 @@ import {
   registrableDomainOf,
   type ZoneMatch,
 } from "../zone.ts";
-import { DNS_FAILURES, type HostCheckResult, type ReasonCode } from "./reasons.ts";
-import { type DnsAnswer, type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
+import { DNS_FAILURES, type DnsAnswer, type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
 export interface ZoneHints {
@@ -123,30 +122,4 @@ async function resolverAt(resolver: DnsResolver, server: string): Promise<DnsRes
   const answers = await Promise.all([resolver(server, "A"), resolver(server, "AAAA")]);
   const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer).slice(0, MAX_ADDRESSES));
   return addresses.length === 0 ? undefined : resolver.at?.(addresses);
-}
-
-/** The result of a check as one name server answers it. */
-export type ServerResult = readonly [server: string, result: HostCheckResult];
-
-/**
- * The result of a check at each name server of a zone that answers it: they can differ while a zone is being moved, or if
- * the registrar lists those of two providers. Empty if none answers.
- */
-export async function checkEach(
-  resolver: DnsResolver,
-  zone: string,
-  check: (ask: DnsResolver) => Promise<HostCheckResult>,
-): Promise<readonly ServerResult[]> {
-  const servers = await findNameServers(resolver, zone);
-  const checks = servers.map(async ([server, ask]) => [server, await check(ask)] as const);
-  const results = await Promise.all(checks);
-  const failed: readonly ReasonCode[] = ["dns_unanswered", "caa_unanswered"];
-  return results.filter(([, { reasons }]) => !reasons.some(({ code }) => failed.includes(code)));
-}
-
-/** True if two results say the same: what was found if something is wrong, and nothing otherwise. */
-export function isSameResult(one: HostCheckResult, other: HostCheckResult): boolean {
-  const textOf = ({ reasons }: HostCheckResult) =>
-    reasons.map(({ code, found }) => `${code} ${found}`).join("\n");
-  return textOf(one) === textOf(other);
 }

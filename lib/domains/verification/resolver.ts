@@ -42,6 +42,16 @@ export type DnsFailure =
   | "malformed"
   | "not_authoritative";
 
+/** The reasons why a lookup failed, in words. */
+export const DNS_FAILURES = {
+  servfail: "SERVFAIL",
+  timeout: "no response in time",
+  refused: "REFUSED",
+  unreachable: "no DNS server at the resolver's address",
+  malformed: "malformed response",
+  not_authoritative: "not authoritative for the zone",
+} as const satisfies Record<DnsFailure, string>;
+
 /** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
 export type DnsAnswer<T extends RecordType = RecordType> =
   | {

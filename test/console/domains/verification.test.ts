@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createProgress } from "../../../lib/console/domains/hosts.ts";
 import { nextSteps } from "../../../lib/console/domains/verification.ts";
-import { adviceFor } from "../../../lib/domains/verification/advice.ts";
+import { adviceFor } from "../../../lib/domains/status/steps.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../../lib/domains/verification/resolver.ts";
 

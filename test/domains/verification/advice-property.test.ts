@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { verifyHost } from "../../../lib/domains/status/facts.ts";
 import {
   type DnsAnswer,
   type DnsResolver,
   memoizeResolver,
 } from "../../../lib/domains/verification/resolver.ts";
-import { verifyHost } from "../../../lib/domains/verification/verify.ts";
 
 /** `NAME TYPE VALUE` of each record. */
 type Zone = readonly string[];

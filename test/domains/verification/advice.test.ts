@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { AttentionReason } from "../../../lib/domains/lifecycle.ts";
-import { adviceFor } from "../../../lib/domains/verification/advice.ts";
+import type { AttentionReason } from "../../../lib/domains/status/status.ts";
+import { adviceFor } from "../../../lib/domains/status/steps.ts";
 
 const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 const ON_STACK = {

@@ -2,7 +2,7 @@ import {
   type Verification,
   type VerificationOptions,
   verifyHost,
-} from "../../../lib/domains/verification/verify.ts";
+} from "../../../lib/domains/status/facts.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { verifyHost } from "../../../lib/domains/status/facts.ts";
+import { verifyHosts } from "../../../lib/domains/status/verify.ts";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
-import { verifyHost, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 
 const HOST = "orders.example.com";
 const TARGET = "d-1.platform.example.net";

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { formatReport } from "../../../lib/cli/report.ts";
 import type { ConfiguredHost } from "../../../lib/domains/mapping.ts";
-import { formatReport } from "../../../lib/domains/verification/report.ts";
+import { eventOf } from "../../../lib/domains/status/status.ts";
+import { type HostToVerify, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
-import { eventOf, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { ASKED } from "./fixture.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { eventOf, type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
+import { eventOf } from "../../../lib/domains/status/status.ts";
+import { type HostToVerify, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Reason } from "../../../lib/domains/verification/reasons.ts";
+import type { Reason } from "../../../lib/domains/status/reasons.ts";
 import { ASKED, TARGET, verify } from "./fixture.ts";
 
 describe("verification of an apex", () => {

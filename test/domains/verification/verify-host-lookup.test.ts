@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addDomain, transitionDomain } from "../../../lib/domains/lifecycle.ts";
-import { eventOf, verifyHost } from "../../../lib/domains/verification/verify.ts";
+import { verifyHost } from "../../../lib/domains/status/facts.ts";
+import { addDomain, eventOf, transitionDomain } from "../../../lib/domains/status/status.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";

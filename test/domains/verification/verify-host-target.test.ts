@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { eventOf } from "../../../lib/domains/verification/verify.ts";
+import { eventOf } from "../../../lib/domains/status/status.ts";
 import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
 describe("verification of the platform host", () => {

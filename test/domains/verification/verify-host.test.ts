@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Reason } from "../../../lib/domains/verification/reasons.ts";
+import type { Reason } from "../../../lib/domains/status/reasons.ts";
 import { ASKED, CORRECT, HOST, TARGET, verify } from "./fixture.ts";
 
 const ADD = `At the DNS provider of example.com, add the CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;

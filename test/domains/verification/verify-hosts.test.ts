@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { adviceFor } from "../../../lib/domains/verification/advice.ts";
-import { formatReport, type StackStatus } from "../../../lib/domains/verification/report.ts";
-import { type HostToVerify, verifyHosts } from "../../../lib/domains/verification/verify.ts";
+import { formatReport } from "../../../lib/cli/report.ts";
+import type { StackStatus } from "../../../lib/domains/status/status.ts";
+import { adviceFor } from "../../../lib/domains/status/steps.ts";
+import { type HostToVerify, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeAwaitedCertificate, describeRecord } from "../../../infra/domains/host-status.ts";
+import { describeAwaitedCertificate, describeRecord } from "../../../lib/domains/status/steps.ts";
 
 const host = "orders.example.org";
 const problem = {

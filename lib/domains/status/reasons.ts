@@ -1,8 +1,3 @@
-import type { DnsRecord } from "../records.ts";
-import type { ZoneMatch } from "../zone.ts";
-import type { CertificateAuthority } from "./caa.ts";
-import type { DnsFailure } from "./resolver.ts";
-
 const dns = <State extends string>(state: State, title: string) => ({ aspect: "dns", state, title }) as const;
 const certificate = <State extends string>(state: State, title: string) =>
   ({ aspect: "certificate", state, title }) as const;
@@ -68,37 +63,10 @@ export interface Reason {
   readonly fix: string;
 }
 
-/** The host that a check verifies, with everything that the check depends on. */
-export interface HostCheckInput extends ZoneMatch {
-  readonly host: string;
-  /** If it is not known, a description that stands for it in the reasons. */
-  readonly target: string;
-  /** The authorities that may request the certificate. One that may issue it suffices. */
-  readonly authorities: readonly CertificateAuthority[];
-  /** The validation methods that the host's deployment has. @default not known */
-  readonly methods?: readonly string[] | undefined;
-  /** The name servers of the zone, as the resolver has them. */
-  readonly nameServers?: readonly string[];
-  /** True for the validation record of a certificate, whose target need not have an address. */
-  readonly isValidation?: boolean;
-  /** The type of record that the zone's DNS provider has for an apex, if the provider is known. */
-  readonly apexRecord?: DnsRecord["type"] | undefined;
-}
+/** Reasons that imply a failed lookup of the host's CAA records, too. */
+const IMPLY_CAA_FAILURE: ReadonlySet<ReasonCode> = new Set(["dns_unanswered", "zone_lame", "cname_loop"]);
 
-export interface HostCheckResult {
-  readonly reasons: readonly Reason[];
-  /** Facts that change no state. */
-  readonly notes?: readonly string[];
-  /** The record that is set. Present only if it points to the platform. */
-  readonly found?: string;
+export function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
+  const implied = reasons.some(({ code }) => IMPLY_CAA_FAILURE.has(code));
+  return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;
 }
-
-/** The reasons why a lookup failed, in words. */
-export const DNS_FAILURES = {
-  servfail: "SERVFAIL",
-  timeout: "no response in time",
-  refused: "REFUSED",
-  unreachable: "no DNS server at the resolver's address",
-  malformed: "malformed response",
-  not_authoritative: "not authoritative for the zone",
-} as const satisfies Record<DnsFailure, string>;

@@ -1,24 +1,9 @@
-import * as z from "zod";
-import { escapeLine } from "../../core/text.ts";
-import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../lifecycle.ts";
-import { PROPAGATION } from "./advice.ts";
-import { REASONS, type Reason, type ReasonCode } from "./reasons.ts";
-import type { HostReport } from "./verify.ts";
-
-const time = z.iso.datetime();
-
-/** The schema of the status of a host in the last update of its stack (zod). */
-export const stackStatusSchema = z.strictObject({
-  state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
-  attention: z.enum(ATTENTION_REASONS).exactOptional().describe("Present only in the state needs_attention."),
-  reason: z.string().describe("Why the host was in this state."),
-  next: z.array(z.string()).describe("What to do, one step per entry."),
-  since: time.exactOptional().describe("When the certificate that is awaited was requested."),
-  until: time.exactOptional().describe("When ACM stops waiting for the validation of the certificate."),
-});
-
-/** The status of a host in the last update of its stack. DNS and the certificate may have changed since. */
-export type StackStatus = z.output<typeof stackStatusSchema>;
+/** What `domains check` prints for people. */
+import { escapeLine } from "../core/text.ts";
+import { REASONS, type Reason, withoutImplied } from "../domains/status/reasons.ts";
+import type { StackStatus } from "../domains/status/status.ts";
+import { PROPAGATION } from "../domains/status/steps.ts";
+import type { HostReport } from "../domains/status/verify.ts";
 
 /** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
 export function formatReport(reports: readonly HostReport[]): string {
@@ -58,14 +43,6 @@ function formatStack({ state, attention, reason, next }: StackStatus): readonly 
     `    reason    ${reason}`,
     ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
   ];
-}
-
-/** Reasons that imply a failed lookup of the host's CAA records, too. */
-const IMPLY_CAA_FAILURE: ReadonlySet<ReasonCode> = new Set(["dns_unanswered", "zone_lame", "cname_loop"]);
-
-export function withoutImplied(reasons: readonly Reason[]): readonly Reason[] {
-  const implied = reasons.some(({ code }) => IMPLY_CAA_FAILURE.has(code));
-  return implied ? reasons.filter(({ code }) => code !== "caa_unanswered") : reasons;
 }
 
 function formatReason({ code, found, expected, fix }: Reason): readonly string[] {

@@ -1,24 +1,19 @@
-import { mapBounded } from "../../core/concurrency.ts";
+import type { Instant } from "../../core/time.ts";
 import { explainTopLevel } from "../hostname.ts";
-import type { AttentionReason, DomainEvent } from "../lifecycle.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordIn } from "../records.ts";
+import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
+import { checkRecords } from "../verification/check-records.ts";
+import { explain } from "../verification/explain-records.ts";
+import { findZone, type ZoneHints } from "../verification/find-zone.ts";
+import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
+import { findApexRecord } from "../verification/providers.ts";
+import { type DnsResolver, normalizeName, recordsIn } from "../verification/resolver.ts";
 import { placeInZone, type ZoneMatch } from "../zone.ts";
-import { adviceFor, type Deployment } from "./advice.ts";
-import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "./caa.ts";
-import { checkRecords } from "./check-records.ts";
-import { explain } from "./explain-records.ts";
-import { findZone, type ZoneHints } from "./find-zone.ts";
-import { findApexRecord } from "./providers.ts";
-import {
-  type AspectState,
-  type HostCheckInput,
-  type HostCheckResult,
-  REASONS,
-  type Reason,
-} from "./reasons.ts";
-import type { StackStatus } from "./report.ts";
-import { type DnsResolver, memoizeResolver, normalizeName, recordsIn } from "./resolver.ts";
+import { type AspectState, REASONS, type Reason } from "./reasons.ts";
+
+/** Where a host is served: by a stack, or by one machine behind a server that requests its certificates. */
+export type Deployment = "stack" | "machine";
 
 /** The state of the host's records: `ok` if they point to the platform. */
 export type DnsState = "ok" | AspectState<"dns">;
@@ -37,7 +32,7 @@ export interface Verification {
   readonly host: string;
   readonly state: VerificationState;
   /** Present only in the state `needs_attention`. */
-  readonly attention?: AttentionReason;
+  readonly attention?: "certificate_forbidden";
   readonly dns: DnsState;
   readonly certificate: CertificateState;
   /** The value that is set at the DNS provider. Present only if it points to the target. */
@@ -77,14 +72,8 @@ export interface VerificationOptions {
  * lib/domains/README.md#domain-verification.
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
-  return verifyInZone(host, await findZone(options.resolver, host, options), options);
-}
-
-async function verifyInZone(
-  host: string,
-  zone: ZoneMatch,
-  { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord }: VerificationOptions,
-): Promise<Verification> {
+  const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
+  const zone = await findZone(resolver, host, options);
   const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
   const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities, methods };
   const [validation, caa, found] = await Promise.all([
@@ -118,24 +107,6 @@ export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zone
   const guess = `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`;
   return [...explainTopLevel(zone), guess];
 }
-
-/**
- * The lifecycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
- * not take a domain down.
- */
-export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certificate">): DomainEvent {
-  if (dns === "ok") return certificate === "forbidden" ? "certificate_forbidden" : "dns_verified";
-  return SAYS_NOTHING.has(dns) ? "dns_unknown" : "dns_failed";
-}
-
-const SAYS_NOTHING: ReadonlySet<DnsState> = new Set([
-  "unknown",
-  "lame",
-  "outdated",
-  "target_unknown",
-  // Some visitors reach the platform.
-  "disagreement",
-]);
 
 /** Checks the record by which the authority validates the host, like the host's own record. */
 async function checkValidation(
@@ -172,49 +143,19 @@ function aspectState<A extends "dns" | "certificate">(
   return worst?.[1].state as AspectState<A> | undefined;
 }
 
-/** A host to verify, with its own target if hosts have different ones. */
-export interface HostToVerify
-  extends ConfiguredHost,
-    Pick<VerificationOptions, "target" | "zone" | "validationRecord"> {
-  /** The status of the host in the last update of the stack that serves it. The report repeats it. @default none */
-  readonly stack?: StackStatus;
-}
+/** The reason why a visitor's client does not accept the certificate that a host presents. */
+export type CertificateErrorCode = "wrong_host" | "expired" | "not_yet_valid" | "untrusted";
 
-/** The verification of a host, with the record that it needs and the next steps. */
-export interface HostReport extends ConfiguredHost, Verification {
-  /** Missing if the host has no target yet. */
-  readonly record?: DnsRecord;
-  /** The next steps in this state, one per entry. The fix of each reason is in the reason. */
-  readonly advice: readonly string[];
-  /** The status of the host in the last update of the stack that serves it, if that was given. */
-  readonly stack?: StackStatus;
-}
+/** The certificate of a host as a visitor sees it. */
+export type CertificateCheck =
+  | { readonly outcome: "valid"; readonly expiresAt: Instant }
+  /** The server presents another certificate: for example, the platform's own while the host's is pending. */
+  | { readonly outcome: "invalid"; readonly code: CertificateErrorCode; readonly found: string }
+  /** There was no TLS connection, which says nothing about the certificate. */
+  | { readonly outcome: "unreachable"; readonly found: string };
 
-/** The number of hosts whose DNS is queried at the same time. */
-export const MAX_CONCURRENT_HOSTS = 50;
-
-/** Options of `verifyHosts`. */
-export type HostsVerificationOptions = Omit<VerificationOptions, "zone" | "validationRecord">;
-
-/** Verifies many hosts, 50 at a time, and reports on each in the given order. */
-export async function verifyHosts(
-  hosts: readonly HostToVerify[],
-  options: HostsVerificationOptions,
-): Promise<readonly HostReport[]> {
-  const resolver = memoizeResolver(options.resolver);
-  const report = async (each: HostToVerify): Promise<HostReport> => {
-    const { host, role, target = options.target, zone, stack, validationRecord } = each;
-    const hints = { ...options, zone };
-    const located = await findZone(resolver, host, hints);
-    const own = { ...options, resolver, target, validationRecord };
-    const verification = await verifyInZone(host, located, own);
-    const record =
-      target === undefined ? {} : { record: await findRecord(resolver, { host, role }, target, hints) };
-    const advice = adviceFor(verification, options.deployment);
-    return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
-  };
-  return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);
-}
+/** Reads the certificate of a host. An implementation never throws and returns in bounded time. */
+export type CertificateProbe = (host: string) => Promise<CertificateCheck>;
 
 /** Finds the record that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
 export async function findRecord(

@@ -1,7 +1,8 @@
-import type { Failure } from "../core/errors.ts";
-import { assertOneOf } from "../core/lifecycle.ts";
-import type { Instant } from "../core/time.ts";
-import { MINUTE_MS } from "../plans/windows.ts";
+import type { Failure } from "../../core/errors.ts";
+import { assertOneOf } from "../../core/lifecycle.ts";
+import type { Instant } from "../../core/time.ts";
+import { MINUTE_MS } from "../../plans/windows.ts";
+import type { CertificateCheck, DnsState, Verification } from "./facts.ts";
 
 /**
  * The lifecycle of a custom domain: for every state, the effect of each event. `to` is the next state, `attention` the
@@ -214,4 +215,85 @@ function enterState(
     ...(continues ? { attemptSince } : {}),
     ...(reason === undefined ? {} : { attention: reason }),
   };
+}
+
+/** The observation of a host at one time. */
+export interface DomainObservation {
+  readonly verification: Pick<Verification, "state" | "dns" | "certificate">;
+  /** Missing if it was not checked: it counts only while the records point to the platform. */
+  readonly certificate?: CertificateCheck;
+}
+
+/**
+ * Advances a domain through its lifecycle by an observation, for a platform that requests the certificate as soon
+ * as a host is verified. Returns every status that the domain passes through, in order, the present one last; it is
+ * the given one if nothing changed. Pure.
+ */
+export function advanceDomain(
+  earlier: TrackedDomain,
+  { verification, certificate }: DomainObservation,
+  at: Instant,
+): readonly [...TrackedDomain[], TrackedDomain] {
+  const passed: TrackedDomain[] = [];
+  let domain = domainAt(earlier, at);
+  const apply = (event: DomainEvent) => {
+    const result = transitionDomain(domain, event, at);
+    if (!result.ok || result.domain.state === domain.state) return;
+    passed.push(domain);
+    domain = result.domain;
+  };
+
+  if (isResolved(domain, verification)) apply("reverify");
+  apply(eventOf(verification));
+  const pointsHere = verification.dns === "ok";
+  // A valid certificate has evidently been requested, even if the lookup of CAA records failed.
+  if (pointsHere && (verification.certificate === "allowed" || certificate?.outcome === "valid")) {
+    apply("certificate_requested");
+  }
+  if (pointsHere && certificate?.outcome === "valid") apply("certificate_issued");
+  if (pointsHere && certificate?.outcome === "invalid" && domain.state === "live")
+    apply("certificate_failed");
+  return [...(passed[0] === earlier ? passed.slice(1) : passed), domain];
+}
+
+/** True if the cause of a domain's need for attention is gone, so that it is verified anew without a request. */
+function isResolved(
+  { attention }: TrackedDomain,
+  { state, dns }: DomainObservation["verification"],
+): boolean {
+  if (attention === "certificate_forbidden") return state === "verified";
+  return attention === "dns_broken" && dns === "ok";
+}
+
+/**
+ * The lifecycle event that a verification amounts to. A lame zone is reported, but it may be an outage, so it does
+ * not take a domain down.
+ */
+export function eventOf({ dns, certificate }: Pick<Verification, "dns" | "certificate">): DomainEvent {
+  if (dns === "ok") return certificate === "forbidden" ? "certificate_forbidden" : "dns_verified";
+  return SAYS_NOTHING.has(dns) ? "dns_unknown" : "dns_failed";
+}
+
+const SAYS_NOTHING: ReadonlySet<DnsState> = new Set([
+  "unknown",
+  "lame",
+  "outdated",
+  "target_unknown",
+  // Some visitors reach the platform.
+  "disagreement",
+]);
+
+/** The state of a host in its lifecycle, as the outputs of a stack report it. */
+export interface StackStatus {
+  readonly state: DomainState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: AttentionReason;
+  /** The cause of this state. */
+  readonly reason: string;
+  /** The next steps, one per entry. Empty if there is nothing to do. */
+  readonly next: readonly string[];
+  /** The time of the request for the awaited certificate. */
+  readonly since?: string;
+  /** The time at which ACM stops validating for it. */
+  readonly until?: string;
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { invalidInput } from "../../core/errors.ts";
-import { type Instant, systemClock } from "../../core/time.ts";
+import { type Instant, nextTurn, systemClock } from "../../core/time.ts";
 import {
   type ChangeOrigin,
   decideEvent,
@@ -9,9 +9,9 @@ import {
   packChange,
   unpackChanges,
 } from "../../orders/history.ts";
-import { isInt64 } from "../../orders/int64.ts";
+import { isInt64, MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
 import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
-import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
+import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
 import { prepareAll, type SqliteDatabase, versionCheck } from "./database.ts";
@@ -39,9 +39,26 @@ export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderSto
     apply: (id, event, at, origin) => write("durable", ({ orders }) => orders.apply(id, event, at, origin)),
     list: () => listPages(pageReader({ read })),
     page: (query) => readPage(query, (range) => read(({ orders }) => orders.range(range))),
-    countByStatus: () => read(({ orders }) => orders.countByStatus()),
+    countByStatus: () => countOrders({ read }),
     using: (connection) => createOrderStore(databaseOf(connection)),
   };
+}
+
+/** Orders that are counted at once. It takes a few milliseconds, in which other requests wait. */
+const MAX_COUNTED_ROWS = 10_000;
+
+async function countOrders({ read }: Pick<OrderDatabase, "read">): Promise<OrderCounts> {
+  const counted: [status: unknown, count: number][] = [];
+  for (let from: bigint | undefined = MIN_INT64; from !== undefined; ) {
+    const start: bigint = from;
+    const rows = await read(({ orders }) => orders.countFrom(start));
+    for (const [status, count] of rows) counted.push([status, Number(count)]);
+    const last = rows.reduce((highest, [, , id]) => (id > highest ? id : highest), start);
+    const isFull = rows.reduce((sum, [, count]) => sum + Number(count), 0) === MAX_COUNTED_ROWS;
+    from = isFull && last < MAX_INT64 ? last + 1n : undefined;
+    await nextTurn();
+  }
+  return sumByStatus(counted);
 }
 
 function databaseOf(connection: DatabaseSync): OrderDatabase {
@@ -63,6 +80,8 @@ function databaseOf(connection: DatabaseSync): OrderDatabase {
 const NO_TRANSACTION =
   "There is no transaction, and nothing was written. Begin one on this connection with BEGIN IMMEDIATE, and end it with COMMIT.";
 
+type CountRow = readonly [status: string, count: bigint, lastId: bigint];
+
 type OrderRow = readonly [status: string, record: string, history: string];
 
 /**
@@ -72,13 +91,17 @@ type OrderRow = readonly [status: string, record: string, history: string];
 export function orderQueries(db: DatabaseSync) {
   const reads = {
     select: "SELECT status, record, history FROM main.orders WHERE id = ?",
-    selectCounts: "SELECT status, count FROM main.order_counts",
+  };
+  const counts = {
+    countFrom: `SELECT status, count(*), max(id) FROM
+      (SELECT id, status FROM main.orders WHERE id >= ? ORDER BY id LIMIT ?) GROUP BY status`,
   };
   const writes = {
     update: "UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
     updateStatus: "UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?",
   };
-  const { select, selectCounts } = prepareAll(db, reads, "setReturnArrays");
+  const { select } = prepareAll(db, reads, "setReturnArrays");
+  const { countFrom } = prepareAll(db, counts, "setReturnArrays", "setReadBigInts");
   const { update, updateStatus } = prepareAll(db, writes, "setReadBigInts");
 
   const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
@@ -112,7 +135,8 @@ export function orderQueries(db: DatabaseSync) {
     place: placeQuery(db),
     range: rangeQuery(db),
     listPage: listPageQuery(db),
-    countByStatus: () => sumByStatus(selectCounts.all() as unknown as [string, number][]),
+    /** The next orders from an identifier on, by status. */
+    countFrom: (from: bigint) => countFrom.all(from, MAX_COUNTED_ROWS) as unknown as readonly CountRow[],
   };
 }
 
@@ -125,11 +149,9 @@ function placeQuery(db: DatabaseSync) {
       "INSERT INTO main.orders (id, status, record, history) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
     insertRows: `INSERT INTO main.orders (id, status, record, history)
       VALUES ${Array(MAX_INSERTED_ROWS).fill("(?, ?, ?, ?)").join()}`,
-    addToCount: `INSERT INTO main.order_counts (status, count) VALUES (?, ?)
-      ON CONFLICT (status) DO UPDATE SET count = count + excluded.count`,
     selectSame: "SELECT 1 FROM main.orders WHERE id = ? AND status = ? AND record = ?",
   };
-  const { insert, insertRows, addToCount, selectSame } = prepareAll(db, sql, "setReadBigInts");
+  const { insert, insertRows, selectSame } = prepareAll(db, sql, "setReadBigInts");
 
   function placeOne({ record, status }: StoredOrder, history: string): PlaceOutcome {
     const wire = orderToJson(record);
@@ -158,10 +180,6 @@ function placeQuery(db: DatabaseSync) {
       const areNew = some.length === MAX_INSERTED_ROWS && placeNew(some, history);
       for (const order of some) outcomes.push(areNew ? "placed" : placeOne(order, history));
     }
-    // A trigger would run for every row, which takes an import a third longer.
-    const placed = orders.filter((_, index) => outcomes[index] === "placed");
-    for (const [status, { length }] of Map.groupBy(placed, (order) => order.status))
-      addToCount.run(status, length);
     return outcomes;
   };
 }

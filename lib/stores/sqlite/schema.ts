@@ -11,9 +11,8 @@ const FIRST_VERSION = 5;
  * One script per schema version. Never change a released script; add another.
  *
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
- * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. `order_counts` has a row for each status that
- * an order has had: `place` adds to it once per call, and triggers keep it, also when somebody edits an order. An index on
- * `status` would write two more pages for each cancel, and take longer to count. `api_keys.rejections_start` and
+ * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. Orders are counted by reading
+ * them: a table of counts, or an index on `status`, would write more pages for each cancel. `api_keys.rejections_start` and
  * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
  * followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
  */
@@ -82,6 +81,8 @@ export const MIGRATIONS: readonly string[] = [
      UPDATE order_counts SET count = count - 1 WHERE status = old.status;
      INSERT INTO order_counts VALUES (new.status, 1) ON CONFLICT (status) DO UPDATE SET count = count + 1;
    END;`,
+
+  "DROP TRIGGER count_changed; DROP TRIGGER count_deleted; DROP TABLE order_counts;",
 ];
 
 export const SCHEMA_VERSION = versionAfter(MIGRATIONS);

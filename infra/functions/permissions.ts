@@ -6,11 +6,8 @@ export interface TableCalls {
   readonly accounts: readonly `dynamodb:${string}`[];
 }
 
-/**
- * Admission is one update. Rejections from memory are added to the item that was read. After a few invalid keys of an
- * account, both of its items are read at once.
- */
-const ADMISSION = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
+/** Admission is one update. Rejections from memory are added to the item that was read. */
+const ADMISSION = ["dynamodb:GetItem", "dynamodb:UpdateItem"] as const;
 
 /** A list reads a table of one page with a scan, and a longer one with a query of each bucket. What warms up gets an item. */
 const LIST = ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:Scan"] as const;

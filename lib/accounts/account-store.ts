@@ -13,6 +13,12 @@ import type { ImportedKeys } from "./imported-keys.ts";
  */
 export interface AccountStore {
   /**
+   * True if a key is looked up in microseconds, since the data is in this process or in its files. Then each unknown key is
+   * looked up. Any other store is asked about few in a second: see lib/README.md#unknown-keys.
+   */
+  readonly isLocal?: boolean | undefined;
+
+  /**
    * The orders on which `admit` performs an operation, compared by identity. The caller performs it after the admission
    * on any other, such as a wrapper of these, and if there are none. A wrapper of both names the orders that it returns.
    */

@@ -1,5 +1,4 @@
-import { settleWithin } from "../core/concurrency.ts";
-import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
+import type { Instant } from "../core/time.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../plans/plan-limits.ts";
 import {
   checkLimits,
@@ -17,31 +16,12 @@ export interface AnonymousCallers {
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
   /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
-  lookUp(address: string, at: Instant): Lookup;
   /** The quota of a caller without a request. */
   unused(at: Instant): Quota;
 }
 
-/** The lookup of a key, or of a host, of which nothing is known. */
-export interface Lookup {
-  /**
-   * Begins it; false if its network has no request left. Waits while the network has as many lookups as requests left, and
-   * at least a third of those in a minute. Rejects with `StoreUnavailableError` after the time of a store call.
-   */
-  begin(): Promise<boolean>;
-  /**
-   * Takes the network's one lookup per five seconds; false if it has been taken. With one, an unknown key of an exhausted
-   * caller may cost a store call.
-   */
-  takeReserve(): boolean;
-  end(): void;
-}
-
 interface Counter {
   usage: Usage;
-  /** The lookups under way, and those that wait for the end of one. */
-  lookups: number;
-  readonly waiting: Set<() => void>;
 }
 
 /** An IPv4 address, or an IPv6 /48. */
@@ -51,12 +31,7 @@ interface Site {
   /** The first /64 networks of a /48. */
   readonly subnets: Map<string, Counter>;
   minute: number;
-  /** The last instant at which a key of an exhausted caller was looked up. */
-  lookedUpAt: Instant;
 }
-
-/** The time between two lookups for an exhausted network. */
-const LOOKUP_INTERVAL_MS = 5_000;
 
 /** So many /64 networks of a /48 have limits of their own. All others share one. */
 const MAX_SUBNETS = 4;
@@ -118,39 +93,6 @@ export function createAnonymousCallers({
     return readCounter(site, subnet, at);
   }
 
-  /** With few requests left, so many lookups still go on at once. Valid keys would otherwise be looked up one by one. */
-  const minPlaces = Math.ceil(limits.perMinute / 3);
-
-  /** Waits for a place among the lookups of a counter; false if it has no request left. */
-  async function takePlace(counter: Counter, at: Instant): Promise<boolean> {
-    for (;;) {
-      const { remaining } = quotaOf(counter, at);
-      if (remaining === 0) {
-        wakeNext(counter);
-        return false;
-      }
-      if (counter.lookups < Math.max(remaining, minPlaces)) {
-        counter.lookups++;
-        return true;
-      }
-      const { promise, resolve } = Promise.withResolvers<void>();
-      counter.waiting.add(resolve);
-      const turn = settleWithin(
-        MAX_STORE_CALL_MS,
-        promise,
-        "The lookup of other keys or hosts of this network",
-      );
-      await turn.finally(() => counter.waiting.delete(resolve));
-    }
-  }
-
-  function takeReserve(address: string, at: Instant): boolean {
-    const site = sites.get(networkOf(address).site) ?? overflow;
-    if (at >= site.lookedUpAt && at < site.lookedUpAt + LOOKUP_INTERVAL_MS) return false;
-    site.lookedUpAt = at;
-    return true;
-  }
-
   return {
     count(address, at) {
       const counter = useCounter(address, at);
@@ -162,51 +104,12 @@ export function createAnonymousCallers({
 
     peek,
 
-    lookUp(address, at) {
-      let counter: Counter | undefined;
-      let begun: Promise<boolean> | undefined;
-      let reserve: boolean | undefined;
-
-      async function begin(): Promise<boolean> {
-        const used = useCounter(address, at);
-        if (await takePlace(used, at)) counter = used;
-        return counter !== undefined;
-      }
-
-      return {
-        begin() {
-          begun ??= begin();
-          return begun;
-        },
-        takeReserve() {
-          reserve ??= takeReserve(address, at);
-          return reserve;
-        },
-        end() {
-          if (counter === undefined) return;
-          counter.lookups--;
-          wakeNext(counter);
-        },
-      };
-    },
-
     unused: (at) => tightestQuota(usageAt(NO_USAGE, at), limits),
   };
 }
 
 function createSite(): Site {
-  return { shared: createCounter(), subnets: new Map(), minute: 0, lookedUpAt: -Infinity };
-}
-
-function createCounter(): Counter {
-  return { usage: NO_USAGE, lookups: 0, waiting: new Set() };
-}
-
-function wakeNext({ waiting }: Counter): void {
-  const [next] = waiting;
-  if (next === undefined) return;
-  waiting.delete(next);
-  next();
+  return { shared: { usage: NO_USAGE }, subnets: new Map(), minute: 0 };
 }
 
 /**
@@ -215,7 +118,7 @@ function wakeNext({ waiting }: Counter): void {
  */
 function claimSubnet({ subnets }: Site, subnet: string, at: Instant): void {
   if (subnets.has(subnet)) return;
-  if (subnets.size < MAX_SUBNETS) return void subnets.set(subnet, createCounter());
+  if (subnets.size < MAX_SUBNETS) return void subnets.set(subnet, { usage: NO_USAGE });
   const idle = findIdle(subnets, at);
   if (idle === undefined) return;
   subnets.delete(idle[0]);
@@ -228,7 +131,7 @@ const findIdle = (subnets: Site["subnets"], at: Instant) =>
 function readCounter({ subnets, shared }: Site, subnet: string | undefined, at: Instant): Counter {
   if (subnet === undefined) return shared;
   const own = subnets.get(subnet);
-  if (own !== undefined || subnets.size < MAX_SUBNETS) return own ?? createCounter();
+  if (own !== undefined || subnets.size < MAX_SUBNETS) return own ?? { usage: NO_USAGE };
   return findIdle(subnets, at)?.[1] ?? shared;
 }
 
@@ -237,7 +140,7 @@ function readCounter({ subnets, shared }: Site, subnet: string | undefined, at: 
  * as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped or translated to IPv6 (RFC 6052, 2.1).
  * All that is not an address is one network.
  */
-function networkOf(address: string): { readonly site: string; readonly subnet?: string | undefined } {
+export function networkOf(address: string): { readonly site: string; readonly subnet?: string | undefined } {
   const text = address.trim().toLowerCase();
   const bracketed = /^\[([^\]]*)\](?::\d*)?$/.exec(text)?.[1];
   const host = (bracketed ?? text).replace(/%.*/, "");

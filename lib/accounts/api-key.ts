@@ -27,12 +27,6 @@ export function generateKey(environment: Environment, accountId: string): string
   return body + checksum(body);
 }
 
-/** Parses a key, or returns `undefined` if it is malformed. The checksum detects typing errors without a store call. */
-export async function parseKeyAsync(key: string): Promise<ParsedKey | undefined> {
-  const accountId = accountIdOf(key);
-  return accountId === undefined ? undefined : { accountId, hash: await digestKey(key) };
-}
-
 /** The account of a key with the right form and checksum. */
 export function accountIdOf(key: string): string | undefined {
   const accountId = FORMAT.exec(key)?.[1];

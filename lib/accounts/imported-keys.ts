@@ -1,7 +1,7 @@
 import { settleWithin } from "../core/concurrency.ts";
 import { errorMessage, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import { type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
-import { digestKey, isAccountId, OWN_BEGINNING, type ParsedKey } from "./api-key.ts";
+import { isAccountId, OWN_BEGINNING } from "./api-key.ts";
 
 /**
  * The accounts of keys that another system has issued, by their hashes: such a key does not contain its account. What it
@@ -51,23 +51,18 @@ export function createKeyOwners(
   }
 
   return {
-    /** `undefined` if the key is not valid, or may not be looked up: `mayLookUp` is asked about a key that is not known. */
+    /** The account of a key, which `isRefused` if it may not be looked up: `mayLookUp` is asked about an unknown one. */
     async find(
-      key: string,
+      { key, hash }: { readonly key: string; readonly hash: string },
       at: Instant,
-      mayLookUp: (hash: string) => Promise<boolean>,
-    ): Promise<ParsedKey | undefined> {
+      mayLookUp: () => boolean,
+    ): Promise<{ readonly accountId?: string | undefined; readonly isRefused?: true }> {
       const source = accountOf ?? imported;
-      if (source === undefined || OWN_BEGINNING.test(key)) return undefined;
-      if (typeof source !== "function" && !(await exist(source, at))) return undefined;
-      const hash = await digestKey(key);
-      const knownAccount = known.get(hash);
-      if (knownAccount === undefined && !(await mayLookUp(hash))) return undefined;
-      const accountId =
-        typeof source === "function"
-          ? await callAccountOf(source, hash, key)
-          : (knownAccount ?? (await source.findAccount(hash)));
-      return accountId === undefined ? undefined : { accountId, hash };
+      if (source === undefined || OWN_BEGINNING.test(key)) return {};
+      if (typeof source !== "function" && !(await exist(source, at))) return {};
+      if (!mayLookUp()) return { isRefused: true };
+      if (typeof source === "function") return { accountId: await callAccountOf(source, hash, key) };
+      return { accountId: known.get(hash) ?? (await source.findAccount(hash)) };
     },
   };
 }

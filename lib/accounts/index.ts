@@ -62,4 +62,4 @@ export { type AnonymousCallers, createAnonymousCallers } from "./anonymous-calle
 export { type Environment, generateKey, type ParsedKey, redactKeys } from "./api-key.ts";
 export { hashKey, parseKey } from "./hash-key.ts";
 export type { FindAccount, ImportedKeys } from "./imported-keys.ts";
-export { type RejectionCache, withRejectionCache } from "./rejection-cache.ts";
+export { withRejectionCache } from "./rejection-cache.ts";

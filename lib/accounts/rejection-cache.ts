@@ -8,21 +8,19 @@ import {
   type AdmissionPolicy,
   type BanPolicy,
   DEFAULT_BAN_POLICY,
-  type InvalidKey,
   type Rejection,
 } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
-import { createInvalidKeys } from "./invalid-keys.ts";
 
 /*
  * What a request passes until somebody decides about it. Only the store admits.
  *
- *   request ──> rejection cache ─────────────> invalid keys ──────────────────> store
- *               by key, for 1 s                by account, read once in 1 s     decides, counts, bans
- *               "rejected a moment ago":       "no such key in this account":   ^
- *               429 from memory, counted       401 from memory, not counted     │
- *                  │                                                            │
- *                  └── unreported rejections ── recordRejections(count) ────────┘
+ *   request ──> rejection cache ───────────────────────────────> store
+ *               by key, for 1 s                                  decides, counts, bans
+ *               "rejected a moment ago":                         ^
+ *               429 from memory, counted                         │
+ *                  │                                             │
+ *                  └── unreported rejections ── recordRejections(count)
  *                      before the store decides about the key again, which is at the latest when they are a fifth of
  *                      the ban's threshold or could complete it; otherwise a second after the first of them. If that
  *                      fails, they are dropped: the store may have counted them, and a ban must never come early
@@ -60,26 +58,6 @@ interface RejectedKey {
   deciding?: Promise<unknown> | undefined;
 }
 
-/** An account store with a cache of rejections. */
-export interface RejectionCache extends AccountStore {
-  /**
-   * Returns why the key of a caller who guesses is invalid, `undefined` if the store has to decide. A valid key is
-   * reported as invalid in two cases:
-   *
-   * - Another process issued it in the last second, or created its account in the last five.
-   * - `takeReserve` returns false, and this process does not know whether the account exists, because it cannot list all of
-   *   them, or has already read as many accounts in this second as it may.
-   */
-  findInvalid(
-    key: ParsedKey,
-    at: Instant,
-    policy?: AdmissionPolicy,
-    takeReserve?: () => boolean,
-  ): Promise<InvalidKey | undefined>;
-  /** True if an account had this active key when the accounts were listed, as far as this process can list them. */
-  isListed(hash: string, at: Instant): Promise<boolean>;
-}
-
 /**
  * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
  * admitted from memory.
@@ -88,8 +66,7 @@ export interface RejectionCache extends AccountStore {
  * second. So one process bans exactly, and each further one adds at most a fifth of the threshold. A change by an
  * operator takes effect at once if it is applied through this store, and within a second otherwise.
  */
-export function withRejectionCache(accounts: AccountStore): RejectionCache {
-  const invalidKeys = createInvalidKeys(accounts);
+export function withRejectionCache(accounts: AccountStore): AccountStore {
   const rejected = new Map<string, RejectedKey>();
   /** The keys with rejections to report. One timer serves all of them, and only while there are any. */
   const unreported = new Set<RejectedKey>();
@@ -191,7 +168,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
     if (entry !== undefined && !isSameMinute(entry, at)) forgetUnreported(entry);
     if (entry !== undefined && unreported.has(entry)) await report(entry);
     const changesBefore = changes;
-    const admission = await invalidKeys.admit(key, at, policy, operation);
+    const admission = await accounts.admit(key, at, policy, operation);
     if (!admission.ok && admission.code !== "invalid_api_key") {
       // A rejection that was decided before a change must not outlast it.
       remember(key, admission, changes === changesBefore ? at : -Infinity, policy);
@@ -211,12 +188,12 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
   async function changeAccount<T>(accountId: string, change: Promise<T>): Promise<T> {
     const result = await change;
     changes++;
-    invalidKeys.discardReading(accountId);
     for (const [hash, { key }] of rejected) if (key.accountId === accountId) expire(hash);
     return result;
   }
 
   return {
+    isLocal: accounts.isLocal,
     performsOn: accounts.performsOn,
     importedKeys: accounts.importedKeys,
     recordEnvironment: (environment) => accounts.recordEnvironment(environment),
@@ -248,17 +225,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
       }
     },
 
-    findInvalid: async (key, at, policy = DEFAULT_BAN_POLICY, takeReserve = () => true) =>
-      invalidKeys.findInvalid(key, at, policy, takeReserve),
-    isListed: (hash, at) => invalidKeys.isListed(hash, at),
-
-    async create(settings) {
-      const result = await accounts.create(settings);
-      invalidKeys.discardReading(settings.id);
-      if (result.ok) invalidKeys.addKnown(settings.id);
-      return result;
-    },
-
+    create: (settings) => accounts.create(settings),
     update: async (id, updater) => changeAccount(id, accounts.update(id, updater)),
     delete: async (id) => changeAccount(id, accounts.delete(id)),
     resetUsage: async (id) => changeAccount(id, accounts.resetUsage(id)),
@@ -272,7 +239,7 @@ export function withRejectionCache(accounts: AccountStore): RejectionCache {
         rejected.delete(hash);
       }
     },
-  } satisfies Required<RejectionCache>;
+  } satisfies Required<AccountStore>;
 }
 
 /** True within the second, and within the minute in which the rejections count. */

@@ -8,8 +8,9 @@ import {
   validateBanPolicy,
 } from "../accounts/admission.ts";
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
-import { type ParsedKey, parseKeyAsync } from "../accounts/api-key.ts";
+import { accountIdOf, digestKey, type ParsedKey } from "../accounts/api-key.ts";
 import { createKeyOwners } from "../accounts/imported-keys.ts";
+import { createLookupLimit, LOOKUP_PAUSE_SECONDS, type LookupCaller } from "../accounts/lookup-limit.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
@@ -62,10 +63,11 @@ export function createAccessControl(
   const isEnforced = enforce !== false;
   const policy: AdmissionPolicy = { ...banPolicy, ...(isEnforced ? {} : { maxRejections: Infinity }), plans };
   // A rejection may come from memory, for a second. An admission never does: `decideAdmission` decides it in the store.
-  const cache = cacheRejections ? withRejectionCache(accountStore) : undefined;
-  const accounts = cache ?? accountStore;
+  const accounts = cacheRejections ? withRejectionCache(accountStore) : accountStore;
   /** The accounts of keys, by their hashes, that the store knew when it decided last. They are no guesses. */
   const known = new Map<string, string>();
+  const lookupLimit = createLookupLimit();
+  const looksUpEveryKey = !isEnforced || (accountStore.isLocal === true && keys.accountOf === undefined);
   const owners = createKeyOwners(accountStore.importedKeys, keys.accountOf, known);
   const free = plans?.["free"];
   const anonymous = createAnonymousCallers(free === undefined || free === "custom" ? {} : { limits: free });
@@ -93,6 +95,37 @@ export function createAccessControl(
     known.set(hash, accountId);
   }
 
+  /** Rejects a request that may have a valid key, which is not looked up now. */
+  function refuse(at: Instant): Denied {
+    const reply = { error: "rate_limit_exceeded", headers: retryAfter(LOOKUP_PAUSE_SECONDS) } as const;
+    return { ok: false, quota: anonymous.unused(at), reply, limitedUntil: at + LOOKUP_PAUSE_SECONDS * 1000 };
+  }
+
+  async function decide(
+    presented: { readonly key: string; readonly hash: string },
+    address: string,
+    at: Instant,
+    storeOperation?: StoreOperation,
+  ): Promise<Access> {
+    const { key, hash } = presented;
+    const mayLookUp = (caller: LookupCaller) =>
+      looksUpEveryKey || known.has(hash) || lookupLimit.take(hash, caller, at);
+    const own = accountIdOf(key);
+    const found = own === undefined ? await owners.find(presented, at, () => mayLookUp({ address })) : {};
+    if (found.isRefused) return refuse(at);
+    const accountId = own ?? found.accountId;
+    if (accountId === undefined) return deny("invalid_api_key", address, at);
+    if (!mayLookUp(own === undefined ? { accountId } : { address, accountId })) return refuse(at);
+    const admission = await accounts.admit({ accountId, hash }, at, policy, storeOperation);
+    assertDecision(admission, accountId);
+    if (!admission.ok && admission.code === "invalid_api_key") {
+      known.delete(hash);
+      return deny("invalid_api_key", address, at);
+    }
+    remember({ accountId, hash });
+    return admission.ok ? admission : reject(admission, at);
+  }
+
   return {
     /**
      * Authenticates and counts the request with these headers, whose `storeOperation` the store may perform. Rejects with
@@ -104,34 +137,13 @@ export function createAccessControl(
       storeOperation?: StoreOperation,
     ): Promise<Access> {
       const at = clock();
-      const presented = presentedKey(headers, keys.headers);
-      if (presented === undefined) return deny("missing_api_key", address, at);
-      const lookup = anonymous.lookUp(address, at);
-      /** Of the guesses of a caller who has guessed too often, only that is looked up which is known, and one in a while. */
-      const mayFindOwner = async (hash: string) =>
-        !isEnforced ||
-        cache === undefined ||
-        (await lookup.begin()) ||
-        (await cache.isListed(hash, at)) ||
-        lookup.takeReserve();
-      try {
-        const key = (await parseKeyAsync(presented)) ?? (await owners.find(presented, at, mayFindOwner));
-        if (key === undefined) return deny("invalid_api_key", address, at);
-        if (cache !== undefined && !known.has(key.hash) && !(await lookup.begin())) {
-          const invalid = await cache.findInvalid(key, at, policy, lookup.takeReserve);
-          if (invalid !== undefined) return deny("invalid_api_key", address, at);
-        }
-        const admission = await accounts.admit(key, at, policy, storeOperation);
-        assertDecision(admission, key);
-        if (!admission.ok && admission.code === "invalid_api_key") {
-          known.delete(key.hash);
-          return deny("invalid_api_key", address, at);
-        }
-        remember(key);
-        return admission.ok ? admission : reject(admission, at);
-      } finally {
-        lookup.end();
-      }
+      const key = presentedKey(headers, keys.headers);
+      if (key === undefined) return deny("missing_api_key", address, at);
+      const hash = await digestKey(key);
+      const request = () => decide({ key, hash }, address, at, storeOperation);
+      if (looksUpEveryKey || known.has(hash)) return request();
+      const access = await lookupLimit.share(hash, () => known.has(hash), request);
+      return access ?? refuse(at);
     },
 
     peek: (address: string): Quota => anonymous.peek(address, clock()),
@@ -151,7 +163,7 @@ export function presentedKey(
 }
 
 /** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */
-function assertDecision(admission: Admission, { accountId }: ParsedKey): void {
+function assertDecision(admission: Admission, accountId: string): void {
   const { ok, code, caller, quota, retryAfterSeconds }: UntypedDecision = Object(admission);
   if (ok === false && code === "invalid_api_key") return;
   const isRejection = ok === false && (code === "rate_limit_exceeded" || code === "api_key_banned");

@@ -1,4 +1,4 @@
-import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
+import { createLookupLimit } from "../accounts/lookup-limit.ts";
 import { notPromise, settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
@@ -71,16 +71,16 @@ export function createPublicReplies(
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
-/** The most hosts that a caller without lookups still gets looked up. */
+/** The most hosts that are known to be served. */
 const MAX_SERVED_HOSTS = 10_000;
 
 /**
  * Finds the route of a request. Lookups that take time are limited for an address that asks for many unknown hosts, as
- * callers without a key are: one in five seconds. A host that has been found before is always looked up. A health check
- * waits for none: it must not fail because the database of hosts does.
+ * those of unknown keys are. A host that has been found before is always looked up. A health check waits for none: it must
+ * not fail because the database of hosts does.
  */
 function createRouting(hosts: () => HostRouter, clock: Clock) {
-  const callers = createAnonymousCallers();
+  const limit = createLookupLimit();
   /** The hosts that were found, the oldest first. */
   const served = new Set<string>();
   let takesTime = false;
@@ -90,13 +90,18 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const { address = "" } = context;
     const host = context.host ?? request.headers.get("host") ?? splitTarget(request.url).authority;
     const name = bareHost(host ?? "");
-    const isKnown = served.has(name);
+    const isKnown = () => served.has(name);
     const find = () => router.route(host, originalTarget);
-    if (takesTime && !isKnown) return remember(name, lookUpUnknown(find, address));
+    const lookUp = (found = find()) => remember(name, settleWithin(MAX_STORE_CALL_MS, found, LOOKUP));
+    if (takesTime && !isKnown()) {
+      const mayLookUp = () => isKnown() || limit.take(name, { address }, clock());
+      const shared = limit.share(name, isKnown, async () => (mayLookUp() ? lookUp() : MISDIRECTED));
+      return shared.then((route) => route ?? MISDIRECTED);
+    }
     const route = find();
     if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
     takesTime = true;
-    const remembered = remember(name, settleWithin(MAX_STORE_CALL_MS, route, LOOKUP));
+    const remembered = lookUp(route);
     if (!isHealthCheck) return remembered;
     remembered.catch(() => {});
     return MISDIRECTED;
@@ -108,23 +113,6 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     if (result.action !== "misdirected") served.add(name);
     if (served.size > MAX_SERVED_HOSTS) served.delete(served.values().next().value ?? "");
     return result;
-  }
-
-  /** Looks up a host that is not known. It counts for its address if it has found nothing. */
-  async function lookUpUnknown(
-    find: () => HostRoute | Promise<HostRoute>,
-    address: string,
-  ): Promise<HostRoute> {
-    const lookup = callers.lookUp(address, clock());
-    if (!(await lookup.begin()) && !lookup.takeReserve()) return MISDIRECTED;
-    let found: HostRoute | undefined;
-    try {
-      found = await settleWithin(MAX_STORE_CALL_MS, find(), LOOKUP);
-      return found;
-    } finally {
-      if (found === undefined || found.action === "misdirected") callers.count(address, clock());
-      lookup.end();
-    }
   }
 }
 

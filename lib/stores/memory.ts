@@ -225,6 +225,7 @@ function memoryAccounts(): AccountStore {
   }
 
   return {
+    isLocal: true,
     importedKeys: {
       async record(hash, accountId) {
         if ((owners.get(hash) ?? accountId) !== accountId) throw keyOfAnother();

@@ -1,7 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createAnonymousCallers } from "../../lib/accounts/anonymous-callers.ts";
-import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import { MAX_STORE_CALL_MS } from "../../lib/core/time.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -109,81 +107,6 @@ test("the /64 networks of a /48 have a limit per day, also if they take turns", 
   expect(admitted).toBe(4 * 9);
 });
 
-test("a caller without a request left begins no lookup for the rest of its window, and others do", async () => {
-  const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
-  const begins = async (address: string, at: number) => {
-    const lookup = callers.lookUp(address, at);
-    const isBegun = await lookup.begin();
-    lookup.end();
-    return isBegun;
-  };
-  expect(await begins("192.0.2.1", AT)).toBe(true);
-  callers.count("192.0.2.1", AT);
-  expect([await begins("192.0.2.1", AT), await begins("192.0.2.2", AT)]).toEqual([false, true]);
-  expect(await begins("192.0.2.1", AT + MINUTE_MS)).toBe(true);
-});
-
-test("a lookup waits while its network has the most at once, and begins when one ends, or not at all", async () => {
-  const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 5 } });
-  const begun: string[] = [];
-  const begin = async (name: string, address = "2001:db8:1:1::1") => {
-    const lookup = callers.lookUp(address, AT);
-    begun.push((await lookup.begin()) ? name : `not ${name}`);
-    return lookup;
-  };
-  const turn = () => new Promise(setImmediate);
-  const first = [begin("a"), begin("b")];
-  const others = [begin("c"), begin("d"), begin("e")];
-  await turn();
-  expect(begun).toEqual(["a", "b"]);
-  // Of another /64 network.
-  await begin("f", "2001:db8:1:2::1");
-  (await first[0])?.end();
-  await others[0];
-  expect(begun).toEqual(["a", "b", "f", "c"]);
-  for (let guess = 0; guess < 2; guess++) callers.count("2001:db8:1:1::1", AT);
-  for (const guess of [first[1], others[0]]) (await guess)?.end();
-  await Promise.all(others);
-  expect(begun).toEqual(["a", "b", "f", "c", "not d", "not e"]);
-});
-
-test.each([
-  ["of an address are as many as requests left", 0, () => "192.0.2.1", 30],
-  ["of an address are a third of those in a minute if fewer are left", 29, () => "192.0.2.1", 10],
-  ["of ever new /64 networks of a /48 are those of four", 0, (n: number) => `2001:db8:1:${n % 100}::1`, 120],
-])("lookups at once %s", async (_name, used, addressOf, expected) => {
-  const callers = createAnonymousCallers({ limits: { perMinute: 30, perDay: 50 } });
-  for (let request = 0; request < used; request++) callers.count("192.0.2.1", AT);
-  let begun = 0;
-  const late = () => {};
-  for (let n = 0; n < 300; n++) {
-    const lookup = callers.lookUp(addressOf(n), AT);
-    void lookup.begin().then(() => begun++, late);
-  }
-  await new Promise(setImmediate);
-  expect(begun).toBe(expected);
-});
-
-test("a lookup that waits for longer than a store call takes rejects, and takes nobody's turn", async () => {
-  vi.useFakeTimers();
-  try {
-    const callers = createAnonymousCallers({ limits: { perMinute: 1, perDay: 5 } });
-    const first = callers.lookUp("192.0.2.1", AT);
-    expect(await first.begin()).toBe(true);
-    const late = expect(callers.lookUp("192.0.2.1", AT).begin()).rejects.toBeInstanceOf(
-      StoreUnavailableError,
-    );
-    await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS - 1);
-    const next = callers.lookUp("192.0.2.1", AT).begin();
-    await vi.advanceTimersByTimeAsync(1);
-    await late;
-    first.end();
-    expect(await next).toBe(true);
-  } finally {
-    vi.useRealTimers();
-  }
-});
-
 test("a /64 network keeps the count of its day when another one of its /48 makes a request", () => {
   const callers = createAnonymousCallers({ limits: { perMinute: 2, perDay: 3 } });
   for (let call = 0; call < 2; call++) callers.count("2001:db8:1:1::1", AT);
@@ -257,15 +180,4 @@ test("a new caller costs about the same, however many have made room before", ()
   };
   const [first = 0, second = 0, ...later] = Array.from({ length: 8 }, (_, minute) => countNew(minute));
   expect(Math.max(...later)).toBeLessThan(4 * Math.max(first, second) + 20);
-});
-
-test("takeReserve() is true once in five seconds for each network, and after the clock was set back", () => {
-  const callers = createAnonymousCallers();
-  for (const address of ["192.0.2.1", "192.0.2.2", "2001:db8:1:2::1"]) callers.count(address, AT);
-  const takeReserve = (address: string, at: number) => callers.lookUp(address, at).takeReserve();
-  expect(takeReserve("192.0.2.1", AT)).toBe(true);
-  expect([takeReserve("192.0.2.1", AT), takeReserve("192.0.2.1", AT + 4_999)]).toEqual([false, false]);
-  expect([takeReserve("192.0.2.2", AT), takeReserve("192.0.2.1", AT + 5_000)]).toEqual([true, true]);
-  expect([takeReserve("2001:db8:1:2::1", AT), takeReserve("2001:db8:1:3::9", AT)]).toEqual([true, false]);
-  expect(takeReserve("192.0.2.1", AT - 60_000)).toBe(true);
 });

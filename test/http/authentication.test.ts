@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from "vitest";
-import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -137,71 +136,81 @@ describe("rejections of a key over its limit", () => {
   });
 });
 
-/** A memory store that counts the calls of `admit()`, and of `find()` if it may not list accounts. */
-function countedStore(mayList: boolean) {
-  const memory = createMemoryStore();
-  const { admit, find } = memory.accounts;
-  const counted = { calls: 0 };
-  const count =
-    <Args extends unknown[], R>(call: (...args: Args) => R) =>
-    (...args: Args) => {
-      counted.calls++;
-      return call(...args);
+describe("a flood of forged keys from one address", () => {
+  /** A service whose store counts `admit()`, and is said to be local or not. */
+  async function createFlooded(isLocal: boolean) {
+    const memory = createMemoryStore();
+    const admit = vi.fn(memory.accounts.admit);
+    const store = { ...memory, accounts: { ...memory.accounts, admit, isLocal } };
+    const { send, key, issued, time } = await createHandlerFixture({ store, plan: "pro" });
+    const list = (presented: string, address = "192.0.2.9") =>
+      send("GET", "/v1/store/orders", { authorization: `Bearer ${presented}` }, { address });
+    const flood = async (
+      accountOf: (index: number) => string = (index) => `made-up-${index}`,
+      count = 200,
+    ) => {
+      const before = admit.mock.calls.length;
+      for (let index = 0; index < count; index++) await list(generateKey("test", accountOf(index)));
+      return admit.mock.calls.length - before;
     };
-  const unlisted: Partial<AccountStore> = {
-    find: count(find),
-    list: () => {
-      throw new Error("This process may not list accounts.");
-    },
-  };
-  const accounts = { ...memory.accounts, admit: count(admit), ...(mayList ? {} : unlisted) };
-  return { counted, store: { ...memory, accounts } };
-}
+    return { list, flood, key, issued, time };
+  }
 
-test("once an address has used up its quota, keys that it makes up cost no call of admit, and a valid key is admitted", async () => {
-  const { counted, store } = countedStore(true);
-  const { send, key } = await createHandlerFixture({ store });
-  const guess = async (index: number, address: string) => {
-    const authorization = `Bearer ${generateKey("test", `made-up-${index}`)}`;
-    return (await send("GET", "/v1/store/orders", { authorization }, { address })).status;
-  };
-  const statuses = [];
-  for (let index = 0; index < 1_200; index++) statuses.push(await guess(index, "192.0.2.9"));
-  expect(statuses.filter((status) => status === 401)).toHaveLength(60);
-  expect(counted.calls).toBeLessThanOrEqual(61);
-  counted.calls = 0;
-  const valid = await send(
-    "GET",
-    "/v1/store/orders",
-    { authorization: `Bearer ${key}` },
-    { address: "192.0.2.9" },
-  );
-  expect([valid.status, counted.calls]).toEqual([200, 1]);
-  expect(await guess(1, "192.0.2.10")).toBe(401);
-  expect(counted.calls).toBe(2);
-});
+  test("is looked up in a local store, and a valid key of the address is admitted", async () => {
+    const { list, flood, key } = await createFlooded(true);
+    expect(await flood()).toBe(200);
+    expect((await list(generateKey("test", "shop"))).headers.get("retry-after")).toBe("60");
+    expect((await list(key)).status).toBe(200);
+  });
 
-test("where accounts cannot be listed, keys that an address makes up cost one call in five seconds, and a valid key is admitted", async () => {
-  const { counted, store } = countedStore(false);
-  const { send, key, accounts: operations, time } = await createHandlerFixture({ plan: "pro", store });
-  await operations.create("new-shop", { plan: "free" });
-  const issued = await operations.issueKey("new-shop");
-  const list = async (presented: string, address = "192.0.2.9") =>
-    (await send("GET", "/v1/store/orders", { authorization: `Bearer ${presented}` }, { address })).status;
-  const guess = async (count: number) => {
-    counted.calls = 0;
-    for (let index = 0; index < count; index++)
-      await list(generateKey("test", `made-up-${time.now}-${index}`));
-    return counted.calls;
-  };
+  test("costs any other store 20 look-ups a second; a valid key that is not known waits a second, others do not", async () => {
+    const { list, flood, key, issued, time } = await createFlooded(false);
+    expect((await list(key, "192.0.2.10")).status).toBe(200);
+    expect([await flood(), await flood(() => "shop")]).toEqual([20, 0]);
+    expect((await list(key)).status).toBe(200);
+    const unseen = (await issued()).key;
+    const { status, headers, ...refused } = await list(unseen);
+    expect([status, codeOf({ status, headers, ...refused })]).toEqual([429, "rate_limit_exceeded"]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "retry-after": "1",
+      "x-ratelimit-limit": "60",
+      "x-ratelimit-remaining": "60",
+      "x-ratelimit-reset": `${time.now / 1000 + 60}`,
+    });
+    time.now += 1_000;
+    await flood();
+    expect((await list(unseen)).status).toBe(200);
+  });
 
-  expect(await list(key, "192.0.2.10")).toBe(200);
-  expect(await guess(1_200)).toBe(61);
-  expect(await list(key), "a key whose account this process knows").toBe(200);
-  const unseen = issued.ok ? issued.key : "";
-  expect(await list(unseen), "one that it does not know, during the flood").toBe(429);
-  expect(await list(unseen, "192.0.2.10"), "elsewhere").toBe(200);
-  time.now += 5_000;
-  expect(await guess(1_000)).toBe(1);
-  expect(await list(unseen)).toBe(200);
+  test("does not affect another address, unless it is for one account: 100 look-ups a second", async () => {
+    const { list, flood, issued } = await createFlooded(false);
+    await flood();
+    expect((await list((await issued()).key, "192.0.2.10")).status).toBe(200);
+    let admitted = 0;
+    const keys = await Promise.all(Array.from({ length: 9 }, issued));
+    for (let index = 0; index < 108; index++) {
+      const isValid = index >= 95 && index < 104;
+      const { status } = await list(
+        isValid ? (keys[index - 95]?.key ?? "") : generateKey("test", "shop"),
+        `10.0.0.${index}`,
+      );
+      if (status === 200) admitted++;
+      else expect(status).toBe(index < 99 ? 401 : 429);
+    }
+    expect(admitted).toBe(4);
+  });
+
+  test("that uses up the 60 requests of the address leaves 429 instead of 401 for what is invalid only", async () => {
+    const { list, flood, issued, time } = await createFlooded(false);
+    for (let second = 0; second < 4; second++, time.now += 1_000) await flood(undefined, 20);
+    const invalid = await list(generateKey("test", "shop"));
+    expect([invalid.status, invalid.headers.get("retry-after")]).toEqual([429, "56"]);
+    expect((await list((await issued()).key)).status).toBe(200);
+  });
+
+  test("100 requests at once with one valid key that is not known are one look-up, and all are admitted", async () => {
+    const { list, key } = await createFlooded(false);
+    const sent = await Promise.all(Array.from({ length: 100 }, () => list(key)));
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+  });
 });

@@ -68,7 +68,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const orders = withReadOnlyMethods(createOrderStore(database));
   return {
     orders,
-    accounts: { ...createAccountStore(database), performsOn: orders },
+    accounts: { ...createAccountStore(database), isLocal: true, performsOn: orders },
     outbox: createOutbox(database),
     check,
     close,

@@ -4,7 +4,6 @@ import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { keyIdOf } from "../../../lib/accounts/api-key.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQueryPage } from "../../../lib/orders/order-query.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
@@ -95,20 +94,6 @@ describe("requests to admit a call", () => {
     const unknown = { accountId: "acme", hash: "2".repeat(64) };
     expect(await cost(() => store.accounts.admit(unknown, AT))).toEqual(["UpdateItem"]);
   });
-});
-
-test("300 forged keys of one account are at most one request a second after the first few", async () => {
-  await store.accounts.create({ id: "acme", plan: "free", keys: [KEY] });
-  const accounts = withRejectionCache(store.accounts);
-  const forge = async (at: number) => {
-    for (let key = 0; key < 300; key++) {
-      const hash = `${key}`.padStart(64, "0");
-      expect(await accounts.admit({ accountId: "acme", hash }, at)).toMatchObject({ reason: "unknown_key" });
-    }
-  };
-  expect(await cost(() => forge(AT))).toEqual(["UpdateItem", "UpdateItem", "UpdateItem", "BatchGetItem"]);
-  expect(await cost(() => forge(AT + 999))).toEqual([]);
-  expect(await cost(() => forge(AT + 1_000))).toEqual(["BatchGetItem"]);
 });
 
 describe("requests for an order", () => {

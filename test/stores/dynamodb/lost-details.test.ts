@@ -2,7 +2,6 @@ import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { beforeEach, expect, test } from "vitest";
 import { type Accounts, createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
-import { withRejectionCache } from "../../../lib/accounts/rejection-cache.ts";
 import { DAY_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createAccountStore, detailsIdOf } from "../../../lib/stores/dynamodb/accounts.ts";
@@ -54,17 +53,6 @@ test("an account whose details item is lost is admitted, and the next change wri
   ]);
   await accounts.revokeKey(key.keyId);
   expect(await admit(key)).toMatchObject({ ok: false, reason: "unknown_key" });
-});
-
-test("a key whose details are lost is admitted although invalid keys of its account are rejected from memory", async () => {
-  const key = await issue();
-  await loseDetails();
-  const cached = withRejectionCache(store.accounts);
-  for (let index = 0; index < 5; index++) {
-    const admission = await cached.admit({ accountId: "acme", hash: hashKey(`forged ${index}`) }, AT);
-    expect(admission).toMatchObject({ ok: false, reason: "unknown_key" });
-  }
-  expect(await cached.admit({ accountId: "acme", hash: hashKey(key.key) }, AT)).toMatchObject({ ok: true });
 });
 
 test("an account whose keys change while accounts are listed is listed with its keys", async () => {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { formatPath, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
+import { withoutEval } from "../core/schema.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { parseCustomHost } from "./hostname.ts";
 import type { DomainMapping, DomainsInput } from "./mapping.ts";
@@ -73,48 +74,51 @@ const hostname = z
     return z.NEVER;
   });
 
-const redirectSchema = z.strictObject(
-  {
-    from: hostname.describe("The host that redirects."),
-    to: hostname.describe("The primary host."),
-    status: z
-      .literal(301, { error: "Write 301, or omit it: redirects are permanent." })
-      .default(301)
-      .describe("301: redirects are permanent."),
-  },
-  { error: "Write a mapping with 'from' and 'to'." },
+const redirectSchema = withoutEval(() =>
+  z.strictObject(
+    {
+      from: hostname.describe("The host that redirects."),
+      to: hostname.describe("The primary host."),
+      status: z
+        .literal(301, { error: "Write 301, or omit it: redirects are permanent." })
+        .default(301)
+        .describe("301: redirects are permanent."),
+    },
+    { error: "Write a mapping with 'from' and 'to'." },
+  ),
 );
 
 /** The schema of the `domains` mapping (zod). It holds every rule except those that depend on the project. */
-export const domainsSchema = z
-  .strictObject(
-    {
-      primary: hostname
-        .exactOptional()
-        .describe("The host that the project is published under. Omit everything to have no custom host."),
-      aliases: z
-        .array(hostname, { error: "Write a list of hostnames, or omit it." })
-        .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} aliases. Remove some of them.`)
-        .default([])
-        .describe("Hosts that serve the same as the primary."),
-      redirects: z
-        .array(redirectSchema, { error: "Write a list of redirects, or omit it." })
-        .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} redirects. Remove some of them.`)
-        .default([])
-        .describe("Hosts that redirect permanently to the primary."),
-    },
-    { error: "Write a mapping with 'primary', or {} to have no custom host." },
-  )
-  .superRefine((mapping, context) => {
-    for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
-  })
-  // For editors.
-  .meta({ dependentRequired: { aliases: ["primary"], redirects: ["primary"] } });
+export const domainsSchema = withoutEval(() =>
+  z
+    .strictObject(
+      {
+        primary: hostname
+          .exactOptional()
+          .describe("The host that the project is published under. Omit everything to have no custom host."),
+        aliases: z
+          .array(hostname, { error: "Write a list of hostnames, or omit it." })
+          .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} aliases. Remove some of them.`)
+          .default([])
+          .describe("Hosts that serve the same as the primary."),
+        redirects: z
+          .array(redirectSchema, { error: "Write a list of redirects, or omit it." })
+          .max(MAX_LIST_HOSTS, `There can be at most ${MAX_LIST_HOSTS} redirects. Remove some of them.`)
+          .default([])
+          .describe("Hosts that redirect permanently to the primary."),
+      },
+      { error: "Write a mapping with 'primary', or {} to have no custom host." },
+    )
+    .superRefine((mapping, context) => {
+      for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });
+    })
+    // For editors.
+    .meta({ dependentRequired: { aliases: ["primary"], redirects: ["primary"] } }),
+);
 
 /** The schema of a domains file: the mapping under the key `domains`, and nothing else. */
-const domainsFileSchema = z.strictObject(
-  { domains: domainsSchema },
-  { error: "Write the mapping under 'domains'." },
+const domainsFileSchema = withoutEval(() =>
+  z.strictObject({ domains: domainsSchema }, { error: "Write the mapping under 'domains'." }),
 );
 
 /** Returns the JSON Schema (2020-12) of the `domains` mapping. It cannot express the rules of hostnames. */

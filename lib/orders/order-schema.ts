@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { withoutEval } from "../core/schema.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import { type JsonRecord, toRecord } from "./wire.ts";
 
@@ -9,15 +10,17 @@ import { type JsonRecord, toRecord } from "./wire.ts";
  * const { id } = orderSchema.parse({ id: 1001, quantity: 2 }); // 1001n
  * ```
  */
-export const orderSchema: z.ZodType<OrderRecord> = z
-  .strictObject({
-    id: field("id"),
-    petId: field("petId").optional(),
-    quantity: field("quantity").optional(),
-    shipDate: field("shipDate").optional(),
-    complete: field("complete").optional(),
-  })
-  .transform((record) => toRecord(record as JsonRecord));
+export const orderSchema: z.ZodType<OrderRecord> = withoutEval(() =>
+  z
+    .strictObject({
+      id: field("id"),
+      petId: field("petId").optional(),
+      quantity: field("quantity").optional(),
+      shipDate: field("shipDate").optional(),
+      complete: field("complete").optional(),
+    })
+    .transform((record) => toRecord(record as JsonRecord)),
+);
 
 function field(name: keyof typeof ORDER_FIELDS) {
   const { validate, description } = ORDER_FIELDS[name];

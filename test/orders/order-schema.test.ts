@@ -1,9 +1,27 @@
+import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ORDER_FIELDS, orderExample, orderJsonSchema } from "../../lib/orders/order.ts";
 import { orderSchema } from "../../lib/orders/order-schema.ts";
 import { parseFields, parseOrder } from "../../lib/orders/wire.ts";
 import { record } from "./records.ts";
+
+test("loading and using the schemas generates no code, which a content security policy would report", () => {
+  const script = `
+    let generated = 0;
+    globalThis.Function = new Proxy(Function, {
+      construct: (...args) => (generated++, Reflect.construct(...args)),
+    });
+    const { orderSchema, parseDomains } = await import("./lib/index.ts");
+    orderSchema.parse({ id: 7, quantity: 2 });
+    parseDomains({ primary: "orders.example.com" }, { plan: "pro" });
+    const ours = generated;
+    const z = await import("zod");
+    z.object({ id: z.number() }).parse({ id: 7 });
+    console.log(ours, generated > ours);`;
+  const args = ["--no-warnings", "--input-type=module", "-e", script];
+  expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe("0 true\n");
+});
 
 describe("orderSchema", () => {
   test("orderSchema accepts exactly the records that parseFields accepts", () => {

@@ -45,6 +45,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 /** The packages and Node modules that each file or directory may import. The first match counts. */
 export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/accounts/hash-key.ts": [/^@noble\/hashes\//],
+  "lib/core/schema.ts": [/^zod$/],
   "lib/orders/order-schema.ts": [/^zod$/],
   "lib/domains": [/^(zod|tldts)$/, /^node:(url|net)$/],
   "lib/files": [/^yaml$/, /^node:fs$/],

@@ -1,7 +1,9 @@
+import { symlinkSync } from "node:fs";
 import { isBuiltin } from "node:module";
+import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, inject, test } from "vitest";
-import { runSuccessfully } from "./installed.ts";
+import { copyInstalled, ROOT, runSuccessfully } from "./installed.ts";
 
 const installed = inject("installed");
 
@@ -55,6 +57,25 @@ describe("a bundle for browsers", () => {
       expect(needsNode).toBe(false);
     });
   }
+});
+
+test("the documentation page works in a CommonJS bundle, which has no import.meta", async () => {
+  const home = copyInstalled(installed, "documented");
+  const vendor = "node_modules/swagger-ui-dist";
+  symlinkSync(join(ROOT, vendor), join(home, vendor));
+  const contents = `
+    import { createHandler } from "store-orders/http";
+    import { createMemoryStore } from "store-orders/memory";
+    import { docsPage } from "store-orders/node";
+    const handler = createHandler({ store: createMemoryStore(), documents: docsPage() });
+    handler(new Request("http://localhost/docs"))
+      .then((response) => response.text())
+      .then((text) => console.log(text));`;
+  const outfile = join(home, "bundle.cjs");
+  const options = { bundle: true, platform: "node", format: "cjs", logLevel: "error" } as const;
+  await build({ ...options, stdin: { contents, resolveDir: home }, outfile });
+  expect(await runSuccessfully(home, "node", [outfile])).toContain("<title>Store Orders API</title>");
+  expect(await runSuccessfully("/", "node", [outfile])).toContain("docsPage({ resolve: require.resolve })");
 });
 
 describe("loading an entry in Node", () => {

@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import module from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/compression.ts";
 import { PAGE_HEADERS } from "../../http/page-headers.ts";
@@ -20,7 +20,7 @@ const PAGE_CSS = readFileSync(new URL("./page.css", import.meta.url), "utf8");
 
 /** Options of `docsPage`. */
 export interface DocsPageOptions {
-  /** Resolves a module to its file; throws if it is not installed. @default resolution from this module */
+  /** Resolves a module to its file; throws if it is not installed. @default from this module, then from the working directory */
   readonly resolve?: (specifier: string) => string;
 }
 
@@ -35,7 +35,7 @@ const VENDOR_FILES: Readonly<Record<string, string>> = {
 
 /** Creates the page. It leads browsers from `/` to `/docs`, and serves the files below it from memory. */
 export function docsPage(options: DocsPageOptions = {}): DocumentSource {
-  const { resolve = createRequire(import.meta.url).resolve } = options;
+  const { resolve = resolveInstalled } = options;
   const files = new Map<string, Promise<ReturnType<typeof cachedDocument> | undefined>>();
 
   async function vendorFile(name: string): Promise<Buffer<ArrayBuffer> | undefined> {
@@ -72,6 +72,13 @@ export function docsPage(options: DocsPageOptions = {}): DocumentSource {
     files.set(name, loaded);
     return loaded.then((document) => document?.(request));
   };
+}
+
+/** In a bundle this module is elsewhere, or nowhere. webpack replaces what it finds to be an imported `createRequire`. */
+function resolveInstalled(specifier: string): string {
+  const folder = process.cwd();
+  const { dirname = folder }: { readonly dirname?: string } = import.meta;
+  return module.createRequire(join(folder, "index.js")).resolve(specifier, { paths: [dirname, folder] });
 }
 
 /** The links of the page are relative to its path without the slash. */
@@ -116,6 +123,7 @@ function pageHtml(version: string): string {
 }
 
 /** Instead of the page, if Swagger UI is not installed. */
-const MISSING = `Swagger UI is not installed. Run npm install swagger-ui-dist and restart the server.
+const MISSING = `Swagger UI was not found. Run npm install swagger-ui-dist and restart the server.
+If the server is a bundle, pass docsPage({ resolve: require.resolve }), or run it where the package is installed.
 The OpenAPI document is at /openapi.json.
 `;

@@ -3,8 +3,17 @@
 // Also runs on older versions of Node, and explains which version is needed.
 import "./node-guard.mjs";
 
-const [{ redactKeys }, { formatErrorReport, toErrorReport, wantsJson }, { formatLogEntry }] =
-  await Promise.all([import("../accounts/api-key.ts"), import("./errors.ts"), import("./terminal.ts")]);
+const [
+  { fstatSync },
+  { redactKeys },
+  { formatErrorReport, toErrorReport, wantsJson },
+  { createFileStream, formatLogEntry },
+] = await Promise.all([
+  import("node:fs"),
+  import("../accounts/api-key.ts"),
+  import("./errors.ts"),
+  import("./terminal.ts"),
+]);
 const argv = process.argv.slice(2);
 const isJson = wantsJson(argv);
 // The log of a service consists of lines of JSON, and its last one says why the process ended.
@@ -58,7 +67,8 @@ async function waitForStop(): Promise<string> {
   return signal;
 }
 
-const { env, stdin, stdout, stderr } = process;
+const { env, stdin, stdout } = process;
+const stderr = fstatSync(2).isFile() ? createFileStream(2) : process.stderr;
 process.exitCode = await runProgram({ argv, env, stdin, stdout, stderr, waitForStop });
 // PostgreSQL waits for a minute for the password of a client that has none, and its connection keeps the process alive.
 if (stopped || process.exitCode === 3) setTimeout(() => process.exit(), LOG_FLUSH_MS).unref();

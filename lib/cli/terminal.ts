@@ -1,4 +1,5 @@
-import type { Readable, Writable } from "node:stream";
+import { write } from "node:fs";
+import { type Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
 import { waitForDrain } from "../core/concurrency.ts";
@@ -64,6 +65,18 @@ const READER_CLOSED = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "E
 
 function isInteractive(stream: Writable): stream is WriteStream {
   return "isTTY" in stream && stream.isTTY === true;
+}
+
+/**
+ * A file as a stream that never waits for the disk: Node's own stream of standard error does, and with it every response.
+ * What the disk refuses is lost; what follows is written once it accepts again.
+ */
+export function createFileStream(descriptor: number): Writable {
+  const append = (bytes: Uint8Array, done: () => void) => write(descriptor, bytes, () => done());
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => append(chunk, done),
+    writev: (parts, done) => append(Buffer.concat(parts.map(({ chunk }) => chunk)), done),
+  });
 }
 
 /** The most text that is buffered for a reader that does not keep up, in bytes. */

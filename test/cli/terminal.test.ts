@@ -1,6 +1,9 @@
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { createLogWriter, MAX_BUFFERED_LOG_BYTES } from "../../lib/cli/terminal.ts";
+import { createFileStream, createLogWriter, MAX_BUFFERED_LOG_BYTES } from "../../lib/cli/terminal.ts";
 
 /** A stream whose reader does nothing until `resume` is called. */
 function stalledStream() {
@@ -83,4 +86,33 @@ test("drain() resolves immediately if the reader keeps up, and when the stream i
   stream.destroy();
   await drained;
   await log.drain();
+});
+
+test("a line for a file is written in the background, and lines that wait for the disk are written as one", async () => {
+  const path = join(tmpdir(), `store-orders-log-${process.pid}`);
+  const descriptor = openSync(path, "w");
+  try {
+    const stream = createFileStream(descriptor);
+    for (const line of ["first", "second", "third"]) stream.write(`${line}\n`);
+    expect(stream.writableLength).toBe("first\nsecond\nthird\n".length);
+    await new Promise<void>((resolve) => stream.end(resolve));
+    expect(readFileSync(path, "utf8")).toBe("first\nsecond\nthird\n");
+  } finally {
+    closeSync(descriptor);
+    rmSync(path);
+  }
+});
+
+test("a disk that refuses a line does not end the log", async () => {
+  const descriptor = openSync("/dev/null", "r");
+  try {
+    const stream = createFileStream(descriptor);
+    for (const line of ["first", "second"])
+      await new Promise<void>((resolve, reject) => {
+        stream.write(line, (error) => (error ? reject(error) : resolve()));
+      });
+    expect(stream.destroyed).toBe(false);
+  } finally {
+    closeSync(descriptor);
+  }
 });

@@ -11,7 +11,9 @@
  * @module store-orders/infra
  */
 
+export type { DomainMapping } from "../lib/domains/mapping.ts";
 export type { StackStatus } from "../lib/domains/status/status.ts";
+export type { PlanLimits } from "../lib/plans/plan-limits.ts";
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";

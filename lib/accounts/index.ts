@@ -20,6 +20,10 @@ export {
   isStoreUnavailable,
   StoreUnavailableError,
 } from "../core/errors.ts";
+export type { OrderStore } from "../orders/order-store.ts";
+export type { StoreOperation, StoreOutcome } from "../orders/store-operation.ts";
+export type { PlanAssignment, PlanTable } from "../plans/plan-limits.ts";
+export type { Quota, Usage } from "../plans/windows.ts";
 export {
   type Account,
   type AccountFailure,

@@ -12,7 +12,7 @@
  * @module store-orders/domains
  */
 
-export { InvalidInputError, isInvalidInput } from "../core/errors.ts";
+export { type Failure, InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
 export { type FoundHost, type HostLookup, hostLookup } from "./host-lookup.ts";
 export {
   type HostnameError,

@@ -26,6 +26,7 @@ export { createGate, type Gate, type GateAccess, type GatedRequest, type GateOpt
 export { createHandler } from "./handler.ts";
 export type { OpenApiInfo, Server } from "./openapi.ts";
 export {
+  type Implementation,
   OPERATIONS,
   type Operation,
   type OperationCall,

@@ -147,6 +147,7 @@ export type ParameterValues<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends { readonly type: "string" } ? string : bigint;
 };
 
+/** Performs an admitted request. */
 export type Implementation = (call: OperationCall) => Promise<Reply>;
 
 /** An operation whose only effect is in the store: its part there, and the reply to the outcome. Both are pure. */

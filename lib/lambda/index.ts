@@ -19,6 +19,7 @@ import { type EventHead, fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 
 export { PLATFORM_HOST, type ProxyEvent } from "./event.ts";
+export type { ResponseStream } from "./stream.ts";
 
 /** The result that API Gateway converts to a response. */
 export interface ProxyResult {

@@ -9,5 +9,8 @@
  *
  * @module store-orders/metrics
  */
+export type { AccountStore } from "../accounts/account-store.ts";
+export type { ClientInfo, RequestEvent } from "../http/request-event.ts";
+export type { OrderStore, Outbox } from "../orders/order-store.ts";
 export { createMetrics, type Metrics, type MetricsOptions } from "./metrics.ts";
 export { type MetricsServer, type MetricsServerOptions, startMetricsServer } from "./metrics-server.ts";

@@ -12,7 +12,9 @@
  * @module store-orders/orders
  */
 export {
+  type Failure,
   InvalidInputError,
+  type Issue,
   isInvalidInput,
   isStoreUnavailable,
   StoreUnavailableError,

@@ -22,6 +22,8 @@ import { MAX_CLOCK_SKEW_MS, NO_USAGE, resetCounts } from "../plans/windows.ts";
 import { keyOfAnother } from "./account-rows.ts";
 import type { Store } from "./store.ts";
 
+export type { AccountStore } from "../accounts/account-store.ts";
+export type { OrderStore, Outbox } from "../orders/order-store.ts";
 export type { Store } from "./store.ts";
 
 /**

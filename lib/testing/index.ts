@@ -28,6 +28,12 @@ import { createOrders, type Orders } from "../orders/orders.ts";
 import { PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import { createMemoryStore, type Store } from "../stores/memory.ts";
 
+export type { Accounts } from "../accounts/accounts.ts";
+export type { Client } from "../client/client.ts";
+export type { Handler } from "../http/options.ts";
+export type { Orders } from "../orders/orders.ts";
+export type { Store } from "../stores/memory.ts";
+
 /** Options of `createTestService`. */
 export interface TestServiceOptions {
   /** The plan of the account, one of `handler.plans` if these are given. With its limits if it is custom. @default "free" */

@@ -14,6 +14,8 @@ import { parseHttpDate, parseRetryAfter } from "../core/retry-after.ts";
 import { assertLimits, type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
 
+export type { DeliveredChange } from "../orders/delivery.ts";
+
 /** Options of `webhook`. */
 export interface WebhookOptions {
   /** The address of the receiver: https, or http for one on this machine or in its network. */

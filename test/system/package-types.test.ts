@@ -1,9 +1,10 @@
+import { cpSync, symlinkSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
 import { ENTRIES } from "../support/entries.ts";
 import { homeOfPackages } from "../support/install-packages.ts";
-import { runSuccessfully, typeErrors } from "./installed.ts";
+import { ROOT, runSuccessfully, typeErrors } from "./installed.ts";
 import { newFolderWith, packagesOf } from "./linked-packages.ts";
 
 const installed = inject("installed");
@@ -86,6 +87,66 @@ export const result: ApplyResult = await orders.cancel(7n);
     const output = await typeErrors(installed, ["wrong.ts"]);
     expect(output.match(/error TS/g)).toEqual(["error TS"]);
     expect(output).toContain("'number' is not assignable to parameter of type 'bigint'");
+  });
+});
+
+/** Prints the errors of the declarations of each file, which is a program of its own. */
+const DECLARE = `
+const [compiler, ...files] = process.argv.slice(2);
+const ts = require(compiler);
+const parsed = new Map();
+const { NodeNext } = ts.ModuleKind;
+const options = { strict: true, declaration: true, module: NodeNext, target: ts.ScriptTarget.ES2022, types: [] };
+const errors = files.flatMap((file) => {
+  const host = ts.createCompilerHost(options);
+  const parse = host.getSourceFile;
+  host.getSourceFile = (path, how, ...rest) => {
+    const key = JSON.stringify([path, how]);
+    if (!parsed.has(key)) parsed.set(key, parse(path, how, ...rest));
+    return parsed.get(key);
+  };
+  const program = ts.createProgram([file], options, host);
+  return program.getDeclarationDiagnostics(program.getSourceFile(file)).map(({ messageText }) => messageText);
+});
+console.log(JSON.stringify(errors));
+`;
+
+describe("declarations", () => {
+  test("what a program exports of any result has a type that it can name, with the layout of pnpm", async () => {
+    const home = newFolderWith(installed, packagesOf("test/system/compilers/package.json"));
+    const pnpm = (name: string) => join(home, "declared/node_modules/.pnpm", name, "node_modules", name);
+    for (const name of ["store-orders", "zod"])
+      cpSync(join(installed, "node_modules", name), pnpm(name), { recursive: true });
+    symlinkSync(pnpm("zod"), join(dirname(pnpm("store-orders")), "zod"));
+    symlinkSync(pnpm("store-orders"), join(home, "declared/node_modules/store-orders"));
+
+    const files = await Promise.all(
+      ENTRIES.map(async ({ name, source }, index) => {
+        const lines = Object.entries(await import(join(ROOT, source))).map(([each, value]) => {
+          const call = `await entry.${each}(...([] as unknown as Parameters<typeof entry.${each}>))`;
+          const isFunction = typeof value === "function" && !/^class\b/.test(`${value}`);
+          // What a program takes of a result, such as `orders` of a store, is exported alone as well.
+          return `export const ${each}Value = entry.${each};
+${isFunction ? `export const ${each} = ${call};\nexport const ${each}Fields = { ...${each} };` : ""}`;
+        });
+        const file = `entry${index}.ts`;
+        const text = [`import * as entry from "${name}";`, ...lines].join("\n");
+        await writeFile(join(home, "declared", file), text);
+        return file;
+      }),
+    );
+    await writeFile(join(home, "declared/package.json"), '{"type":"module"}');
+    await writeFile(join(home, "declared/declare.cjs"), DECLARE);
+    const compiler = join(home, "node_modules/typescript-5.9");
+    const args = ["declare.cjs", compiler, ...files];
+    const errors: string[] = JSON.parse(
+      await runSuccessfully(join(home, "declared"), process.execPath, args),
+    );
+    const unnamed = errors.map((message) => /type of '(\w+)' .* to '(.*?)'/.exec(message)?.slice(1));
+    // The schemas are zod's: see lib/http/README.md.
+    expect(unnamed.filter((found) => !found?.[1]?.includes("/zod/"))).toEqual([]);
+    const ofZod = new Set(unnamed.map((found) => found?.[0]));
+    expect(ofZod).toEqual(new Set(["domainsSchemaValue", "orderSchemaValue"]));
   });
 });
 

@@ -30,6 +30,8 @@ import { outboxCases } from "./outbox-cases.ts";
 import { pageCases } from "./page-cases.ts";
 import { planCases } from "./plan-cases.ts";
 
+export type { AccountStore } from "../../accounts/account-store.ts";
+export type { OrderStore, Outbox } from "../../orders/order-store.ts";
 export type { Store } from "../store.ts";
 export type { ContractCase, ContractOptions } from "./contract-case.ts";
 

@@ -28,12 +28,14 @@ import {
 } from "./schema.ts";
 import { createTableClient, numberValue } from "./table.ts";
 
+export type { AccountStore } from "../../accounts/account-store.ts";
 export {
   InvalidInputError,
   isInvalidInput,
   isStoreUnavailable,
   StoreUnavailableError,
 } from "../../core/errors.ts";
+export type { OrderStore, Outbox } from "../../orders/order-store.ts";
 export type { Store } from "../store.ts";
 export { createDynamodbTables, deleteDynamodbTables } from "./provision.ts";
 export type { DynamodbTableNames, DynamodbTableNaming } from "./schema.ts";

@@ -23,6 +23,7 @@ import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
 import { createOutbox } from "./outbox.ts";
 import { DEFAULT_SCHEMA, type MigrationResult } from "./schema.ts";
 
+export type { AccountStore } from "../../accounts/account-store.ts";
 export {
   InvalidInputError,
   isInvalidInput,
@@ -30,6 +31,7 @@ export {
   NewerSchemaError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
+export type { OrderStore, Outbox } from "../../orders/order-store.ts";
 export type { Store } from "../store.ts";
 export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./connection.ts";
 export type { PostgresOrderStore } from "./orders.ts";

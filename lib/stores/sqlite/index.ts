@@ -23,12 +23,14 @@ import { openDatabase } from "./database.ts";
 import { createOrderStore, orderQueries, type SqliteOrderStore } from "./orders.ts";
 import { createOutbox, outboxStatements } from "./outbox.ts";
 
+export type { AccountStore } from "../../accounts/account-store.ts";
 export {
   isNewerSchema,
   isStoreUnavailable,
   NewerSchemaError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
+export type { OrderStore, Outbox } from "../../orders/order-store.ts";
 export type { Store } from "../store.ts";
 export { type BackupResult, backUpSqlite } from "./backup.ts";
 export type { SqliteOrderStore } from "./orders.ts";

@@ -1,6 +1,6 @@
 import type { Reason } from "../status/reasons.ts";
-import { type AddressComparison, explain } from "./explain-records.ts";
-import { findDelegation, findLameServers, findNameServers, findZone } from "./find-zone.ts";
+import { explain } from "./explain-records.ts";
+import { findDelegation, findLameServers, findZone } from "./find-zone.ts";
 import {
   checkEach,
   type HostCheckInput,
@@ -10,6 +10,7 @@ import {
 } from "./host-check.ts";
 import { findApexRecord, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import { type DnsFailure, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
+import { compareWithTarget, type TargetComparison } from "./target-addresses.ts";
 
 /**
  * Queries whether the records of a host point to the platform: both the resolver, which may have cached an old answer,
@@ -17,22 +18,29 @@ import { type DnsFailure, type DnsResolver, firstFailure, followCnames, recordsI
  */
 export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput): Promise<HostCheckResult> {
   const nameServers = recordsIn<"NS">(await resolver(zoned.zone, "NS")).toSorted();
-  const input = { ...zoned, nameServers, apexRecord: findApexRecord(nameServers) };
+  const compare = compareWithTarget(resolver, zoned.target);
+  const input = { ...zoned, nameServers, apexRecord: findApexRecord(nameServers), compare };
   const [remembered, said] = await Promise.all([
     queryRecords(resolver, input),
     checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),
   ]);
   const present = said[0]?.[1];
   if (present === undefined) return remembered;
+  const unsure = said.find(([, result]) => isUnsure(result))?.[1];
+  if (unsure !== undefined && said.every(([, result]) => isUnsure(result) || result.reasons.length === 0))
+    return unsure;
   if (!said.every(([, result]) => isSameResult(result, present))) return explainDisagreement(input, said);
   if (isSameResult(remembered, present)) return remembered;
-  if (present.reasons.length > 0) {
-    // An apex shows only addresses, which can differ between two queries without any change.
-    if (input.apex && remembered.reasons.length === 0) return remembered;
-    return { ...present, notes: [explain(input).outdatedNote] };
-  }
-  return { reasons: [explain(input).outdated(remembered.reasons)] };
+  if (present.reasons.length > 0) return { ...present, notes: [explain(input).outdatedNote] };
+  return isUnsure(remembered) ? present : { reasons: [explain(input).outdated(remembered.reasons)] };
 }
+
+/** The input of a check, with what its servers have in common: the addresses that the target was seen to have. */
+type RecordsInput = HostCheckInput & { readonly compare: TargetComparison };
+
+/** True if the target may have addresses that it has not shown. */
+const isUnsure = ({ reasons }: HostCheckResult): boolean =>
+  reasons.some(({ code }) => code === "target_varies");
 
 /** If every name server is wrong, what the first one has is to be corrected, too. */
 function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[]): HostCheckResult {
@@ -42,7 +50,7 @@ function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[
   return { reasons: isWrong && input.apex ? first : [...first, explain(input).disagreement(said)] };
 }
 
-async function queryRecords(resolver: DnsResolver, input: HostCheckInput): Promise<HostCheckResult> {
+async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise<HostCheckResult> {
   const { host, target } = input;
   const chain = await followCnames(resolver, host);
   const [, pointsTo] = chain.names;
@@ -131,7 +139,7 @@ async function explainFailure(
  * DNS forbids other records beside a CNAME, but not every name server respects that. The platform's own addresses are
  * those of a provider that flattens the CNAME.
  */
-async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): Promise<readonly Reason[]> {
+async function checkMixedRecords(resolver: DnsResolver, input: RecordsInput): Promise<readonly Reason[]> {
   const [beside, ...answers] = await Promise.all([
     findBeside(resolver, input),
     resolver(input.host, "A"),
@@ -140,8 +148,8 @@ async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): 
   const own = answers.flatMap((answer) =>
     answer.outcome === "found" && answer.direct === true ? answer.records : [],
   );
-  const { strays, varies } = await compareWithTarget(resolver, input, own);
-  const mixed = varies ? [] : strays;
+  const { strays, mayHaveMore } = await input.compare(own);
+  const mixed = mayHaveMore ? [] : strays;
   if (mixed.length === 0 && beside.length === 0) return [];
   const reason = explain(input).mixedRecords(mixed, beside);
   const isWildcard = !input.apex && (await matchesWildcard(resolver, input.host, mixed));
@@ -151,18 +159,19 @@ async function checkMixedRecords(resolver: DnsResolver, input: HostCheckInput): 
 /** An apex, and a subdomain whose CNAME is flattened, returns only addresses, so they are compared with the platform's. */
 async function compareAddresses(
   resolver: DnsResolver,
-  input: HostCheckInput,
+  input: RecordsInput,
   addresses: readonly string[],
 ): Promise<HostCheckResult> {
   const { host, target, apex } = input;
-  const compared = await compareWithTarget(resolver, input, addresses);
-  const { strays, expected, failure } = compared;
+  const compared = await input.compare(addresses);
+  const { strays, expected, mayHaveMore, failure } = compared;
   if (strays.length === 0) return { reasons: [], found: explain(input).describeAddresses(addresses) };
-  const own = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
-  if (failure !== undefined && !own) return { reasons: [explain(input).unanswered(target, failure)] };
+  const isForeign = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
+  if (failure !== undefined && !isForeign) return { reasons: [explain(input).unanswered(target, failure)] };
   if (apex && expected.length === 0 && failure === undefined) {
     return { reasons: [explain(input).missingTarget(`${target} has no A or AAAA record`)] };
   }
+  if (mayHaveMore && !isForeign) return { reasons: [explain(input).unknownAddresses(compared)] };
   const [beside, wildcard] = await Promise.all([
     findBeside(resolver, input),
     apex ? false : matchesWildcard(resolver, host, strays),
@@ -171,47 +180,6 @@ async function compareAddresses(
   const { strayAddresses, wrongAddresses } = explain(input);
   const wrong = isPartly ? strayAddresses(compared) : wrongAddresses(compared, beside);
   return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
-}
-
-const MAX_TARGET_ANSWERS = 5;
-
-/**
- * Compares addresses with those of the target. Behind one name there can be more than an answer shows, so its name
- * servers are asked in turn, until every address was seen, or as long as their answers differ.
- */
-async function compareWithTarget(
-  resolver: DnsResolver,
-  { target }: HostCheckInput,
-  addresses: readonly string[],
-): Promise<AddressComparison> {
-  if (addresses.length === 0) return { strays: [], expected: [], varies: false };
-  const { last } = await followCnames(resolver, target);
-  const seen = new Set<string>();
-  let failure: DnsFailure | undefined;
-  let previous: string | undefined;
-  let varies = false;
-  const strays = () => addresses.filter((address) => !seen.has(address));
-  const ask = async (from: DnsResolver) => {
-    const answers = await Promise.all([from(last, "A"), from(last, "AAAA")]);
-    const found = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer)).toSorted();
-    for (const address of found) seen.add(address);
-    const failed = firstFailure(answers);
-    failure ??= failed;
-    if (failed !== undefined && found.length === 0) return;
-    varies ||= previous !== undefined && previous !== found.join();
-    previous = found.join();
-  };
-  await ask(resolver);
-  if (strays().length > 0) {
-    const { fresh = resolver } = resolver;
-    const servers = await findNameServers(fresh, (await findZone(resolver, last)).zone);
-    const sources = servers.length === 0 ? [fresh] : servers.map(([, own]) => own);
-    for (let asked = 0; asked < MAX_TARGET_ANSWERS - 1 && strays().length > 0; asked++) {
-      if (asked >= sources.length && !varies) break;
-      await ask(sources[asked % sources.length] ?? fresh);
-    }
-  }
-  return { strays: strays(), expected: [...seen], varies, failure: seen.size > 0 ? undefined : failure };
 }
 
 /**

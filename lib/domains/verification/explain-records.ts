@@ -5,15 +5,7 @@ import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { HostCheckInput, ServerResult } from "./host-check.ts";
 import { isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
 import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
-
-/** The addresses of a host beside those of its target. */
-export interface AddressComparison {
-  /** The addresses that the target was not seen to have. If its answers vary, it may have more. */
-  readonly strays: readonly string[];
-  readonly expected: readonly string[];
-  readonly varies: boolean;
-  readonly failure?: DnsFailure | undefined;
-}
+import { type AddressComparison, typeOf } from "./target-addresses.ts";
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
 export function explain(input: HostCheckInput) {
@@ -105,17 +97,20 @@ export function explain(input: HostCheckInput) {
       return reason("blocking_address", `${found.join(", ")}, beside a CNAME`, fix);
     },
 
-    /** Some addresses of the host are the platform's, others are not, or not known to be. */
-    strayAddresses({ strays, expected, varies }: AddressComparison): Reason {
-      const fix = varies
-        ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
-        : `${remove(strays)}.`;
-      const code = varies ? "target_varies" : "stray_address";
-      return reason(code, formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
+    /** Some addresses of the host are the platform's, others are not. */
+    strayAddresses({ strays, expected }: AddressComparison): Reason {
+      const wanted = `${right} (${expected.join(", ")})`;
+      return reason("stray_address", formatAddresses(strays), `${remove(strays)}.`, wanted);
+    },
+
+    /** The target has more addresses than it has shown. */
+    unknownAddresses({ strays, expected }: AddressComparison): Reason {
+      const fix = `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`;
+      return reason("target_varies", formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
     },
 
     /** The host has none of the platform's addresses, at a subdomain in place of the CNAME that it needs. */
-    wrongAddresses({ strays, expected, varies }: AddressComparison, beside: readonly string[]): Reason {
+    wrongAddresses({ strays, expected }: AddressComparison, beside: readonly string[]): Reason {
       const code = apex ? "wrong_target" : "blocking_address";
       const found = formatAddresses(strays);
       const wanted = apex && expected.length > 0 ? `${right} (${expected.join(", ")})` : right;
@@ -128,9 +123,7 @@ export function explain(input: HostCheckInput) {
         const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
-      const fix = varies
-        ? `${provider}, check that the value of the record ${label} is ${target}. Remove nothing before you know.`
-        : `${remove(strays)}, then add the ${type} record: ${record}.${move(beside)}`;
+      const fix = `${remove(strays)}, then add the ${type} record: ${record}.${move(beside)}`;
       return reason(code, found, fix, wanted);
     },
 
@@ -210,8 +203,4 @@ function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
 function formatAddresses(addresses: readonly string[]): string {
   const typed = addresses.map((address) => `${typeOf(address)} ${address}`);
   return typed.toSorted().join(", ");
-}
-
-function typeOf(address: string): "A" | "AAAA" {
-  return address.includes(":") ? "AAAA" : "A";
 }

@@ -136,16 +136,15 @@ describe("a resolver that remembers an old answer", () => {
   });
 });
 
-test("an apex is verified by the resolver's addresses, which may differ from those at the name servers", async () => {
+test("an apex is read at its name servers, whose addresses decide", async () => {
   const apex = (address: string) => ({ "example.com A": found(address) });
-  const right = await verify(apex("198.51.100.7"), apex("192.0.2.1"), "example.com");
-  expect(right).toMatchObject({ state: "verified", reasons: [], notes: [] });
-  const wrong = await verify(apex("192.0.2.1"), apex("192.0.2.2"), "example.com");
-  expect(wrong).toMatchObject({
-    dns: "wrong_target",
-    reasons: [{ found: "A 192.0.2.2" }],
-    notes: [expect.stringContaining("the name servers of example.com answer now")],
-  });
+  for (const remembered of ["198.51.100.7", "192.0.2.1"]) {
+    expect(await verify(apex(remembered), apex("192.0.2.2"), "example.com")).toMatchObject({
+      dns: "wrong_target",
+      reasons: [{ found: "A 192.0.2.2" }],
+      notes: [expect.stringContaining("the name servers of example.com answer now")],
+    });
+  }
 });
 
 describe("the resolver's answer counts", () => {

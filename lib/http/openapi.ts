@@ -161,12 +161,10 @@ function failed(
   const schema = own?.schema ?? { $ref: "#/components/schemas/Error" };
   const examples = errors.map(([code, { message }]) => [code, { value: { code, message, status } }]);
   const content = { "application/json": { schema, examples: Object.fromEntries(examples) } };
-  const described = errors.map(([code, { message }]) => (status === 409 ? `\`${code}\`: ` : "") + message);
   return {
-    description: described.join(" "),
+    description: errors.map(([, { message }]) => message).join(" "),
     headers: headersOf([...namesFor(operation), ...wait, ...challenge]),
-    // The specification declares no schema for 409. Its response has the Error body all the same.
-    ...(status === 409 && operation.ownErrors === undefined ? {} : { content }),
+    content,
   };
 }
 

@@ -13,6 +13,9 @@ import { createHandlerFixture } from "../fixture.ts";
 interface Document {
   readonly paths: Record<string, Record<string, { responses: Record<string, { headers: object }> }>>;
 }
+interface Described {
+  readonly responses?: Record<string, { content?: Record<string, { schema?: object }> }>;
+}
 const plain = (document: object) => JSON.parse(JSON.stringify(document)) as Document;
 
 /** An operation with every kind of input, error and note, beside the page of v2. */
@@ -113,6 +116,16 @@ test("every error code appears in the document", () => {
   // No operation of the API fulfils an order.
   const answered = Object.keys(ERRORS).filter((code) => code !== "order_not_shipped");
   expect(answered.filter((code) => !told.includes(code))).toEqual([]);
+});
+
+test("every error response declares its body: without it a generated client cannot read the code", () => {
+  const { paths } = JSON.parse(JSON.stringify(openApiDocument({ operations: [...OPERATIONS, place] })));
+  const operations = Object.values(paths).flatMap((path) => Object.values(path as Record<string, Described>));
+  const errors = operations.flatMap(({ responses = {} }) =>
+    Object.entries(responses).filter(([status]) => status > "399"),
+  );
+  expect(errors.map(([status]) => status)).toContain("409");
+  expect(errors.filter(([, { content }]) => content?.["application/json"]?.schema === undefined)).toEqual([]);
 });
 
 test.each([

@@ -94,7 +94,7 @@ export function createClient(options: ClientOptions): Client {
   const { attemptTimeoutMs = 30_000, idleTimeoutMs = 30_000, totalTimeoutMs = Infinity } = options;
   const { sleep = waitForTimer, random = Math.random } = options;
   const clock = wholeClock(options.clock ?? systemClock);
-  const { fetch = (url, init) => globalThis.fetch(url, init) } = options;
+  const { fetch = platformFetch } = options;
   const ordersUrl = `${baseUrl.replace(/\/+$/, "")}/store/orders`;
   const pagesUrl = `${baseUrl.replace(/\/v\d+\/*$/, "/v2")}/store/orders`;
   // The clock of the system can be set while a request waits.
@@ -161,6 +161,13 @@ export function createClient(options: ClientOptions): Client {
     },
   };
 }
+
+/** The `fetch` of the platform at the time of the call. Throws an error that is not retried if there is none. */
+const platformFetch: Fetch = (url, init) => {
+  if (typeof globalThis.fetch !== "function")
+    throw new Error("This environment has no fetch. Pass one as the option 'fetch'.");
+  return globalThis.fetch(url, init);
+};
 
 function toCancelResult(error: ApiError, maybeByThisCall: boolean): CancelResult {
   const { code } = error;

@@ -61,7 +61,7 @@ export function createSender(options: SenderOptions): Sender {
         const init = { method, headers, signal: limit.signal, redirect: "manual" } as const;
         const sent = (async () => fetch(url, init))();
         response = await abortable(sent, limit.signal).catch((error: unknown) => {
-          throw isNetworkFailure(error) ? error : new PassedOn(error);
+          throw isNetworkFailure(error) && !isRefused(error, url, init) ? error : new PassedOn(error);
         });
         isOriginAllowed = true;
         feedback = readFeedback(response, clock(), jitterMs);
@@ -129,6 +129,19 @@ class PassedOn {
   readonly error: unknown;
   constructor(error: unknown) {
     this.error = error;
+  }
+}
+
+/**
+ * True if the request cannot even be built, so that nothing was sent: some test environments have an `AbortSignal` that
+ * their `fetch` refuses.
+ */
+function isRefused(error: unknown, url: string, init: RequestInit): boolean {
+  try {
+    new Request(url, init);
+    return false;
+  } catch (cause) {
+    return Object(cause).message === Object(error).message;
   }
 }
 

@@ -38,12 +38,12 @@ const PAGE_SIZE = 500;
 
 function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox } {
   const orders = new Map<bigint, OrderWithHistory>();
-  const find = (id: bigint) => structuredClone(orders.get(id));
+  const find = (id: bigint) => copyOf(orders.get(id));
   const { mark, ...outbox } = memoryOutbox(find);
 
   function save({ record, status }: StoredOrder, change: OrderChange): void {
     const { history = [] } = orders.get(record.id) ?? {};
-    orders.set(record.id, structuredClone({ record, status, history: [...history, change] }));
+    orders.set(record.id, copyOf({ record, status, history: [...history, change] }));
     mark(record.id, history.length, change.at);
   }
 
@@ -85,7 +85,7 @@ function memoryOrders(): { readonly orders: OrderStore; readonly outbox: Outbox 
         .filter((each) => isBeyond(each.record.id) && (status === undefined || each.status === status))
         .sort((a, b) => ascending(a.record.id, b.record.id));
       const first = (order === "desc" ? found.reverse() : found).slice(0, limit);
-      const page = first.map(({ record, status }) => structuredClone({ record, status }));
+      const page = first.map(({ record, status }) => copyOf({ record, status }));
       const last = page.at(-1);
       return found.length > limit && last !== undefined
         ? { orders: page, next: last.record.id }
@@ -245,22 +245,22 @@ function memoryAccounts(): AccountStore {
     async create(settings) {
       if (accounts.has(settings.id)) return { ok: false, code: "account_exists" };
       setOwner(settings.id, [], settings.keys);
-      accounts.set(settings.id, structuredClone({ ...settings, usage: NO_USAGE, rejections: {} }));
+      accounts.set(settings.id, copyOf({ ...settings, usage: NO_USAGE, rejections: {} }));
       return { ok: true, account: settings };
     },
 
-    find: async (id) => structuredClone(accounts.get(id)),
+    find: async (id) => copyOf(accounts.get(id)),
 
     async *list(after = "", limit = Number.POSITIVE_INFINITY) {
       const ids = [...accounts.keys()].filter((id) => id > after).sort();
       for (const id of ids.slice(0, limit)) {
         const account = accounts.get(id);
-        if (account !== undefined) yield structuredClone(account);
+        if (account !== undefined) yield copyOf(account);
       }
     },
 
     async update(id, updater) {
-      const account = structuredClone(accounts.get(id));
+      const account = copyOf(accounts.get(id));
       if (account === undefined) return { ok: false, code: "account_not_found" };
       const { usage, rejections, lastUses = {}, ...settings } = account;
       const result = updater(settings);
@@ -270,7 +270,7 @@ function memoryAccounts(): AccountStore {
       const kept = <Value>(byKey: Readonly<Record<string, Value>>) =>
         Object.fromEntries(Object.entries(byKey).filter(([keyId]) => ids.has(keyId)));
       const state = { usage, rejections: kept(rejections), lastUses: kept(lastUses) };
-      accounts.set(id, structuredClone({ ...result.account, ...state }));
+      accounts.set(id, copyOf({ ...result.account, ...state }));
       return result;
     },
 
@@ -286,7 +286,7 @@ function memoryAccounts(): AccountStore {
       const account = accounts.get(id);
       if (account === undefined) return { ok: false, code: "account_not_found" };
       accounts.set(id, { ...account, usage: resetCounts(account.usage) });
-      return { ok: true, account: structuredClone(account) };
+      return { ok: true, account: copyOf(account) };
     },
 
     async unban(accountId, keyId) {
@@ -309,4 +309,11 @@ function memoryAccounts(): AccountStore {
       if (state !== undefined && rejections !== undefined) saveDecision(state, { rejections });
     },
   };
+}
+
+/** A copy of plain data. Test environments with a DOM can lack `structuredClone`. */
+function copyOf<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf) as Value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copyOf(each)])) as Value;
 }

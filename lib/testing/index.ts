@@ -20,10 +20,12 @@ import { type Accounts, createAccounts } from "../accounts/accounts.ts";
 import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";
 import { accountIdOf, digestKey } from "../accounts/api-key.ts";
 import { type Client, createClient } from "../client/client.ts";
+import type { Fetch } from "../client/sender.ts";
 import { assertOptions, invalidInput, StoreUnavailableError } from "../core/errors.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import { createHandler } from "../http/handler.ts";
 import type { Handler, HandlerOptions } from "../http/options.ts";
+import { discardBody, isTextReader, type PlainResponse } from "../http/response.ts";
 import { createOrders, type Orders } from "../orders/orders.ts";
 import { PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import { createMemoryStore, type Store } from "../stores/memory.ts";
@@ -85,6 +87,7 @@ const ACCOUNT = "test";
 export async function createTestService(options: TestServiceOptions = {}): Promise<TestService> {
   assertOptions(options, ["plan", "now", "handler"]);
   const { plan = "free", now: start = Date.UTC(2030, 0), handler: handlerOptions = {} } = options;
+  assertGlobals(["TextEncoder", "TextDecoder", "crypto.subtle"]);
   let now = assertInstant(start, "now");
   const clock = () => now;
   const advance = (ms: number) => {
@@ -116,15 +119,29 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     clock,
   });
 
+  function failNetwork(): void {
+    if (failures[0] !== "network") return;
+    failures.shift();
+    throw new TypeError("fetch failed");
+  }
+
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    if (failures[0] === "network") {
-      failures.shift();
-      throw new TypeError("fetch failed");
-    }
+    failNetwork();
+    assertGlobals(["Request", "Response", "ReadableStream"]);
     const url = typeof input === "string" && input.startsWith("/") ? `${BASE_URL}${input}` : input;
     const request = new Request(url, init);
     if (!request.headers.has("authorization")) request.headers.set("authorization", `Bearer ${apiKey}`);
     return handler(request);
+  };
+
+  /** The `fetch` of the client, which needs none of the environment, and no `Request` or `Response`. */
+  const answer: Fetch = async (url, { method = "GET", headers }) => {
+    failNetwork();
+    const fields = headers as Readonly<Record<string, string>>;
+    const head = { method, url, headers: { get: (name: string) => fields[name] ?? null } };
+    const { respond = handler } = handler;
+    const response: PlainResponse | Response = await respond(head as Request);
+    return toClientResponse(response as PlainResponse);
   };
 
   async function admitUntil(code: "rate_limit_exceeded" | "api_key_banned"): Promise<void> {
@@ -141,7 +158,13 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     store,
     accounts,
     orders: createOrders({ store: store.orders, clock }),
-    client: createClient({ baseUrl: BASE_URL, apiKey, fetch, clock, sleep: async (ms) => advance(ms) }),
+    client: createClient({
+      baseUrl: BASE_URL,
+      apiKey,
+      fetch: answer,
+      clock,
+      sleep: async (ms) => advance(ms),
+    }),
     fetch,
     now: clock,
     advance,
@@ -152,4 +175,43 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     exhaust: () => admitUntil("rate_limit_exceeded"),
     ban: () => admitUntil("api_key_banned"),
   };
+}
+
+/** Throws an error that names what the environment of the test lacks. */
+function assertGlobals(names: readonly string[]): void {
+  const missing = names.filter((name) => {
+    const [first = "", second] = name.split(".");
+    const value: unknown = Object(globalThis)[first];
+    return (second === undefined ? value : Object(value)[second]) === undefined;
+  });
+  if (missing.length > 0)
+    throw new Error(
+      `The test environment has no ${missing.join(", no ")}. Use that of Node, or set them up; see lib/README.md#tests-of-your-program.`,
+    );
+}
+
+/** The part of a `Response` that the client reads. */
+function toClientResponse({ status, headers, body }: PlainResponse): Response {
+  const chunks = chunksOf(body);
+  const reader = { read: () => chunks.next(), cancel: () => chunks.return(undefined) };
+  const fields = { get: (name: string) => headers[name] ?? null, has: (name: string) => name in headers };
+  const response: object = {
+    status,
+    headers: fields,
+    body: { getReader: () => reader, cancel: reader.cancel },
+  };
+  return response as Response;
+}
+
+async function* chunksOf(body: PlainResponse["body"]): AsyncGenerator<Uint8Array, undefined> {
+  const encoder = new TextEncoder();
+  try {
+    if (typeof body === "string") yield encoder.encode(body);
+    else if (body !== null && isTextReader(body))
+      for (let part = await body.read(); !part.done; part = await body.read())
+        yield encoder.encode(part.value.join(""));
+    else if (body !== null) yield* "getReader" in body ? body : [body];
+  } finally {
+    if (body !== null) await discardBody(body);
+  }
 }

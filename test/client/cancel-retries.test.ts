@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
-import { NetworkError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createClient, NetworkError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
 import { MAX } from "../http/fixture.ts";
 import { errorResponse, neverRespond, openAfter, openClient, rejection } from "./fixture.ts";
 
@@ -208,4 +208,20 @@ describe("time limits", () => {
     await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(RateLimitedError);
     expect(sent).toHaveLength(1);
   });
+});
+
+test("a request that cannot be built, or sent for lack of a fetch, is not retried", async () => {
+  onTestFinished(() => void vi.unstubAllGlobals());
+  // As that of jsdom: the `fetch` of Node does not take its signals.
+  class ForeignController {
+    readonly signal = Object.assign(new EventTarget(), { aborted: false, throwIfAborted() {} });
+  }
+  vi.stubGlobal("AbortController", ForeignController);
+  const sent = vi.spyOn(globalThis, "fetch");
+  const client = createClient({ baseUrl: "http://127.0.0.1:1/v1", apiKey: "so_x", sleep: async () => {} });
+  await expect(client.cancel(7n)).rejects.toThrow(/^RequestInit: Expected signal/);
+  expect(sent).toHaveBeenCalledTimes(1);
+  vi.unstubAllGlobals();
+  vi.stubGlobal("fetch", undefined);
+  await expect(client.cancel(7n)).rejects.toThrow("no fetch");
 });

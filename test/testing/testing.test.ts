@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createClient } from "../../lib/client/index.ts";
 import { createHandler } from "../../lib/http/index.ts";
 import { createTestService } from "../../lib/testing/index.ts";
@@ -163,4 +163,23 @@ test("a start and an advance that lead to no instant are errors, and the clock s
   for (const ms of [Number.NaN, Infinity, -Infinity, 9e15])
     expect(() => service.advance(ms)).toThrow(/^ms: It is /);
   expect(service.now()).toBe(before);
+});
+
+test("the kit needs no fetch, Request, Response, signal or structuredClone of its environment", async () => {
+  // As in the environments of jsdom, where some are missing and others are those of the page.
+  const lacking = ["fetch", "Request", "Response", "Headers", "structuredClone", "ReadableStream", "Blob"];
+  for (const name of lacking) vi.stubGlobal(name, undefined);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const service = await createTestService({ plan: "pro" });
+  for (let id = 1n; id <= 2_500n; id++) await service.orders.place({ id });
+  let count = 0;
+  for await (const _order of service.client.list()) count++;
+  expect(count).toBe(2_500);
+  expect(await service.client.cancel(7n)).toEqual({ ok: true });
+  expect(await service.client.cancel(2_501n)).toEqual({ ok: false, code: "order_not_found" });
+  service.failNext("network");
+  expect(await service.client.cancel(8n)).toEqual({ ok: true });
+  await expect(service.fetch("/store/orders")).rejects.toThrow("has no Request, no Response");
+  vi.stubGlobal("TextDecoder", undefined);
+  await expect(createTestService()).rejects.toThrow("has no TextDecoder");
 });

@@ -1,4 +1,4 @@
-/** The formats of a file of orders: what is read as it is, and what to do with the others. */
+/** The formats of a file of orders or keys: what is read as it is, and what to do with the others. */
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { invalidInput } from "../../core/errors.ts";
@@ -83,4 +83,25 @@ async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): A
     yield lines;
   }
   if (depth > 0) throw invalidInput(file, "The array has no end: the file is not complete.");
+}
+
+/**
+ * The options with which csv-parse reads what databases and spreadsheets write: any separator of the first line, rows of
+ * separators only, and MySQL's words for a value that is missing.
+ */
+export function csvFormat(text: string) {
+  const [delimiter = ","] = /[,;\t]/.exec(text.slice(0, text.indexOf("\n"))) ?? [];
+  const isMissing = (value: string) => value === "\\N" || value === "NULL";
+  return {
+    delimiter,
+    info: true,
+    trim: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    // MySQL puts no quotes around a value that has some.
+    relax_quotes: delimiter === "\t",
+    skip_records_with_empty_values: true,
+    cast: (value: string, { quoting }: { readonly quoting: boolean }) =>
+      !quoting && isMissing(value) ? "" : value,
+  } as const;
 }

@@ -11,6 +11,7 @@ import { type CommandContext, withStore } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { readEnvironment } from "../settings.ts";
+import { csvFormat } from "./import-format.ts";
 
 export function addKeysImport(group: Command, context: CommandContext): void {
   const { clock, env, flags, terminal } = context;
@@ -151,7 +152,10 @@ function readRows(text: string, file: string): readonly Row[] {
   const columns = head?.record ?? [];
   const isHead = ["hash", "account"].every((column) => columns.includes(column));
   if (!isHead || new Set(columns).size < columns.length)
-    throw invalidInput(file, `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}.`);
+    throw invalidInput(
+      file,
+      `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. Semicolons and tabs separate as well.`,
+    );
   return records.map(({ record, info: { lines: line } }) => ({
     line,
     read() {
@@ -161,11 +165,9 @@ function readRows(text: string, file: string): readonly Row[] {
   }));
 }
 
-const CSV = { info: true, trim: true, skip_empty_lines: true, relax_column_count: true } as const;
-
 function parseCsv(text: string, file: string) {
   try {
-    const records: unknown = parse(text, CSV);
+    const records: unknown = parse(text, csvFormat(text));
     return records as { record: string[]; info: { lines: number } }[];
   } catch (error) {
     // The rest of the message can repeat what the file has.

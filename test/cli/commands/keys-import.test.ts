@@ -39,6 +39,14 @@ describe("keys are imported from", () => {
       "CSV, with a byte order mark, quotes and other line ends",
       `\ufeffhash,account,name,expires\r\n${ONE},c1,"till, ""two""",2099-01-01T00:00:00Z\r\n${TWO.toUpperCase()},c2,,\r\n`,
     ],
+    [
+      "a spreadsheet, with semicolons and empty rows",
+      `\ufeffhash;account;name;expires\r\n${ONE};c1;"till, ""two""";2099-01-01T00:00:00Z\r\n;;;\r\n${TWO};c2;;\r\n;;;\r\n`,
+    ],
+    [
+      "MySQL, with tabs and its words for missing values",
+      `hash\taccount\tname\texpires\n${ONE}\tc1\ttill, "two"\t2099-01-01T00:00:00Z\n${TWO}\tc2\t\\N\tNULL\n\t\t\t\n`,
+    ],
   ])("%s, and importing them again changes nothing", async (_name, text) => {
     const { importKeys, list } = await open();
     expect(await importKeys(text)).toMatchObject({ status: 0, stdout: counts(2), stderr: "" });
@@ -118,8 +126,14 @@ test("a row that lacks columns, or cannot be read, does not stop the others", as
   expect(json.stderr).toContain('"line":2,');
 });
 
+test("a name may be the word of MySQL for a missing value, if it is quoted", async () => {
+  const { importKeys, list } = await open();
+  expect(await importKeys(`hash,account,name\n${ONE},c1,"NULL"\n`)).toMatchObject({ stdout: counts(1) });
+  expect(await list()).toMatchObject([{ name: "NULL" }]);
+});
+
 test.each([
-  ["hash;account\nx;c1", "The first line of CSV names its columns, each once: hash,account,name,expires."],
+  ["hash|account\nx|c1", "The first line of CSV names its columns, each once: hash,account,name,expires."],
   ["sk_live_one,c1", "The first line of CSV names its columns"],
   ["hash,account,hash\nx,c1,y", "The first line of CSV names its columns"],
   ["", "The first line of CSV names its columns"],

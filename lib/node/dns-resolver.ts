@@ -252,12 +252,10 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
       READERS[type](("data" in answer ? answer.data : undefined) as never),
     ) as RecordData[T][];
     const direct = found.some((answer) => isSame(answer.name, name));
-    const above = answers.find((answer) => answer.type === "DNAME");
     return {
       outcome: "found",
       records,
       ...(type === "A" || type === "AAAA" ? { direct } : {}),
-      ...(type === "CNAME" && above !== undefined ? { dname: normalizeName(above.name) } : {}),
     };
   }
   if (delegation.length > 0) return failed("not_authoritative");
@@ -284,6 +282,7 @@ const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = 
   A: (data: string) => data,
   AAAA: (data: string) => data,
   CNAME: normalizeName,
+  DNAME: normalizeName,
   NS: normalizeName,
   CAA: ({ flags = 0, tag, value }: { flags?: number; tag: string; value: string }) => ({ flags, tag, value }),
   SOA: ({ mname }: { mname: string }) => normalizeName(mname),

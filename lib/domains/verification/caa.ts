@@ -177,7 +177,7 @@ type CaaLookup =
       readonly queried: string;
       readonly records: readonly CaaRecord[];
     }
-  | { readonly outcome: "failed"; readonly name: string; readonly reason: DnsFailure };
+  | { readonly outcome: "failed"; readonly name: string; readonly reason: DnsFailure | "loop" };
 
 /**
  * Finds the relevant set of CAA records of a host (RFC 8659, 3): its own, otherwise the nearest ancestor's; sets are
@@ -194,7 +194,7 @@ async function findCaa(resolver: DnsResolver, host: string): Promise<CaaLookup> 
 async function lookUpCaa(resolver: DnsResolver, queried: string): Promise<CaaLookup> {
   const chain = await followCnames(resolver, queried);
   if (chain.end === "nxdomain") return { outcome: "none" };
-  if (chain.end === "loop") return { outcome: "failed", name: queried, reason: "servfail" };
+  if (chain.end === "loop") return { outcome: "failed", name: queried, reason: "loop" };
   const owner = chain.last;
   const answer = await resolver(owner, "CAA");
   if (answer.outcome === "failed") return { outcome: "failed", name: owner, reason: answer.reason };
@@ -224,9 +224,10 @@ async function checkCaaAt(resolver: DnsResolver, input: CaaCheckInput): Promise<
   if (lookup.outcome === "none") return { reasons: [] };
   if (lookup.outcome === "failed") {
     const { name, reason } = lookup;
-    const found = `${name} CAA: ${DNS_FAILURES[reason]}`;
+    const found = `${name} CAA: ${reason === "loop" ? "its CNAME records form a loop" : DNS_FAILURES[reason]}`;
     const expected = "an answer, even if there are no CAA records";
-    const fix = `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
+    const retry = `Retry. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
+    const fix = reason === "loop" ? `Correct the CNAME records of ${name}.` : retry;
     return { reasons: [{ code: "caa_unanswered", host, name, found, expected, fix }] };
   }
   const { owner, records } = lookup;

@@ -1,4 +1,5 @@
 import type { Reason } from "../status/reasons.ts";
+import { namesWithin } from "../zone.ts";
 import { explain } from "./explain-records.ts";
 import { findDelegation, findLameServers, findZone } from "./find-zone.ts";
 import {
@@ -59,12 +60,11 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
     return { reasons: reasons.flat(), found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
-    const [mixed, wildcard, cname] = await Promise.all([
+    const [mixed, wildcard, dname] = await Promise.all([
       checkMixedRecords(resolver, input),
       input.apex ? false : matchesWildcard(resolver, host, [pointsTo]),
-      resolver(host, "CNAME"),
+      findDname(resolver, input),
     ]);
-    const dname = cname.outcome === "found" ? cname.dname : undefined;
     const wrong = explain(input).wrongCname(chain, dname);
     return { reasons: [...mixed, wildcard && dname === undefined ? explain(input).wildcard(wrong) : wrong] };
   }
@@ -91,12 +91,25 @@ async function checkMissing(
     resolver(zone, "NS"),
     findBeside(resolver, input),
   ]);
+  const values = recordsIn<"CNAME">(completed);
+  const named = { ...input, host: `${host}.${zone}` };
   // A wildcard or DNAME record of the zone answers for that name, too.
-  const isOwn = completed.outcome === "found" && completed.dname === undefined;
-  const values = isOwn ? completed.records : [];
-  const isCompleted = values.length > 0 && !(await matchesWildcard(resolver, `${host}.${zone}`, values));
+  const isCompleted =
+    values.length > 0 &&
+    !(await matchesWildcard(resolver, named.host, values)) &&
+    (await findDname(resolver, named)) === undefined;
   const missing = explain(input).missing(found, isCompleted, beside);
   return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
+}
+
+/**
+ * The name above a host whose DNAME record redirects every name below it (RFC 6672). An answer from a cache shows only the
+ * CNAME record that was made from it.
+ */
+async function findDname(resolver: DnsResolver, { host, zone }: HostCheckInput) {
+  const above = namesWithin(host, zone).slice(1);
+  const answers = await Promise.all(above.map((name) => resolver(name, "DNAME")));
+  return above.find((_, index) => answers[index]?.outcome === "found");
 }
 
 /** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */
@@ -171,7 +184,7 @@ async function compareAddresses(
   if (apex && expected.length === 0 && failure === undefined) {
     return { reasons: [explain(input).missingTarget(`${target} has no A or AAAA record`)] };
   }
-  if (mayHaveMore && !isForeign) return { reasons: [explain(input).unknownAddresses(compared)] };
+  if (mayHaveMore && !isForeign) return { reasons: [explain(input).strayAddresses(compared)] };
   const [beside, wildcard] = await Promise.all([
     findBeside(resolver, input),
     apex ? false : matchesWildcard(resolver, host, strays),

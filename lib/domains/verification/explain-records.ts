@@ -97,16 +97,13 @@ export function explain(input: HostCheckInput) {
       return reason("blocking_address", `${found.join(", ")}, beside a CNAME`, fix);
     },
 
-    /** Some addresses of the host are the platform's, others are not. */
-    strayAddresses({ strays, expected }: AddressComparison): Reason {
-      const wanted = `${right} (${expected.join(", ")})`;
-      return reason("stray_address", formatAddresses(strays), `${remove(strays)}.`, wanted);
-    },
-
-    /** The target has more addresses than it has shown. */
-    unknownAddresses({ strays, expected }: AddressComparison): Reason {
-      const fix = `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`;
-      return reason("target_varies", formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
+    /** Some addresses of the host are not the platform's, or not known to be. */
+    strayAddresses({ strays, expected, mayHaveMore }: AddressComparison): Reason {
+      const fix = mayHaveMore
+        ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
+        : `${remove(strays)}.`;
+      const code = mayHaveMore ? "target_varies" : "stray_address";
+      return reason(code, formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
     },
 
     /** The host has none of the platform's addresses, at a subdomain in place of the CNAME that it needs. */

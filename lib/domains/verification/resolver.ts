@@ -17,6 +17,7 @@ export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
+  readonly DNAME: string;
   readonly NS: string;
   readonly CAA: CaaRecord;
   /** The primary name server of the zone. */
@@ -62,8 +63,6 @@ export type DnsAnswer<T extends RecordType = RecordType> =
        * resolver cannot tell; then a CNAME with address records beside it is not detected.
        */
       readonly direct?: boolean;
-      /** For a CNAME: the name above it whose DNAME record it was made from (RFC 6672). */
-      readonly dname?: string;
     }
   | {
       readonly outcome: "nodata" | "nxdomain";

@@ -85,6 +85,4 @@ function once<Value>(run: () => Promise<Value>): () => Promise<Value> {
   return () => (started ??= run());
 }
 
-export function typeOf(address: string): AddressType {
-  return address.includes(":") ? "AAAA" : "A";
-}
+export const typeOf = (address: string): AddressType => (address.includes(":") ? "AAAA" : "A");

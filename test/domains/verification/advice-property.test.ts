@@ -32,9 +32,8 @@ function serve(zone: Zone): Ask {
       above === undefined ? valuesOf(name, "CNAME") : [`${name.slice(0, -above[0].length)}${above[2]}`];
     const own = above === undefined ? valuesOf(name, type) : [];
     if (own.length > 0 || (type === "CNAME" && cname !== undefined)) {
-      const made = above === undefined ? {} : { dname: above[0] };
       const values = type === "CNAME" && cname !== undefined ? [cname] : own;
-      return { outcome: "found", records: values, direct: true, ...made } as DnsAnswer;
+      return { outcome: "found", records: values, direct: true } as DnsAnswer;
     }
     if (cname !== undefined) {
       const behind: DnsAnswer =

@@ -163,7 +163,11 @@ describe("verification of a subdomain", () => {
     expect({ state, dns }).toEqual({ state: "pending_dns", dns: "loop" });
     expect(reasons).toMatchObject([
       { code: "cname_loop", found, expected: `CNAME ${TARGET}` },
-      { code: "caa_unanswered", found: `${HOST} CAA: SERVFAIL` },
+      {
+        code: "caa_unanswered",
+        found: `${HOST} CAA: its CNAME records form a loop`,
+        fix: `Correct the CNAME records of ${HOST}.`,
+      },
     ]);
   });
 

@@ -6,9 +6,9 @@ export const SIZE_LIMITS = [
     part: "lib and infra",
     files: ["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"],
     unit: "lines",
-    max: 35_500,
+    max: 35_900,
   },
-  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 64_500 },
+  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 64_900 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],

@@ -9,10 +9,12 @@ import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../../c
 import {
   DatabaseError,
   isForeignSession,
+  isLocalCommit,
   isOpenTransaction,
   isRefused,
   isWrongSession,
   notCommitted,
+  notConfirmed,
   openTransaction,
   toStoreError,
 } from "./errors.ts";
@@ -47,8 +49,17 @@ export interface PooledConnection extends PostgresConnection {
   getTransactionStatus?(): string | null;
   /** Adds a listener for the loss of the connection. */
   on?(event: "error", listener: (error: Error) => void): unknown;
-  /** Removes such a listener. */
-  removeListener?(event: "error", listener: (error: Error) => void): unknown;
+  /** Adds a listener for notices and warnings, without which nobody sees that a standby has not confirmed a commit. */
+  on?(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
+  /** Removes a listener. */
+  removeListener?(event: "error" | "notice", listener: (message: Error & PostgresNotice) => void): unknown;
+}
+
+/** A notice or warning of the server. */
+export interface PostgresNotice {
+  readonly code?: string | undefined;
+  /** The function of the server that reported it. */
+  readonly routine?: string | undefined;
 }
 
 /** A query as `pg` takes it. One without values can have several statements. */
@@ -85,11 +96,19 @@ export async function withConnection<T>(
   }
   // Without a listener, a connection that is lost ends the process.
   connection.on?.("error", ignore);
-  const send: Send = (...statements) =>
-    sendQueries(
-      connection,
-      statements.map((statement) => toQuery(statement, deadline, !unprepared.has(pool))),
-    );
+  let isUnconfirmed = false;
+  const onNotice = (notice: PostgresNotice) => {
+    isUnconfirmed ||= isLocalCommit(notice);
+  };
+  connection.on?.("notice", onNotice);
+  const send: Send = async (...statements) => {
+    isUnconfirmed = false;
+    const queries = statements.map((statement) => toQuery(statement, deadline, !unprepared.has(pool)));
+    const rows = await sendQueries(connection, queries);
+    const isCommit = statements.at(-1)?.text === "COMMIT";
+    if (isUnconfirmed && isCommit) throw new DatabaseError(notConfirmed(), rows.slice(0, -1));
+    return rows;
+  };
   let mustClose = true;
   try {
     const value = await task(send);
@@ -101,6 +120,7 @@ export async function withConnection<T>(
     if (!isWrongSession(error)) await send({ text: "ROLLBACK" }).then(() => (mustClose = false), ignore);
     throw isOpenTransaction(error) ? openTransaction() : error;
   } finally {
+    connection.removeListener?.("notice", onNotice);
     if (!mustClose) connection.removeListener?.("error", ignore);
     connection.release(mustClose);
   }

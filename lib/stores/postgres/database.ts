@@ -131,7 +131,7 @@ function read(pool: PostgresPool, schema: string, statement: Statement, deadline
   });
 }
 
-/** Reads and decides, then writes and commits. If the response to COMMIT is lost, the server is asked whether it was done. */
+/** Reads and decides, then writes and commits. If COMMIT was not confirmed, the server is asked whether it was done. */
 async function change<T>(pool: PostgresPool, schema: string, work: Work<T>, deadline: number): Promise<T> {
   const columns = ofChange(work.durable);
   const [first, ...others] = work.first;
@@ -149,7 +149,7 @@ async function change<T>(pool: PostgresPool, schema: string, work: Work<T>, dead
   } catch (error) {
     if (sent === undefined || !(error instanceof DatabaseError) || error.isRolledBack) throw error;
     const { state, decided } = sent;
-    if (!(await isCommitted(pool, state, deadline))) throw error;
+    if (!(await isCommitted(pool, schema, work.durable, state, deadline))) throw error;
     return decided.result(error.rows.length < (decided.writes?.length ?? 0) ? undefined : error.rows);
   }
 }
@@ -166,32 +166,49 @@ const RECOVERED_AT = "extract(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_re
 const STATUS_INTERVAL_MS = 25;
 
 /**
- * Asks the server whether a transaction was committed, the response to whose COMMIT is lost. Throws if it cannot tell before
- * the deadline, or was started since: after a failover, the same identifier can be that of another transaction.
+ * Asks the server whether a transaction was committed whose COMMIT was not confirmed. Throws if it cannot tell before the
+ * deadline, or was started since: after a failover, the same identifier can be that of another transaction. The server also
+ * calls one committed for which a synchronous standby is missing: so a durable one is only done with a later one that waited.
  */
 async function isCommitted(
   pool: PostgresPool,
+  schema: string,
+  durable: boolean,
   [transaction, startedAt, beganAt]: readonly unknown[],
   deadline: number,
 ): Promise<boolean> {
-  const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}, ${RECOVERED_AT}`;
+  const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}, ${RECOVERED_AT}, ${SET_DURABLE}`;
   // Each time it can have another session, which has not prepared it.
   const question = { text, values: [`${transaction}`], isRare: true };
+  const ask = () =>
+    withConnection(pool, deadline, async (send) => {
+      const [, [[status, started, recoveredAt] = []] = []] = await send(begin(deadline), question);
+      const isSame = started === startedAt && Number(recoveredAt ?? 0) < Number(beganAt);
+      const mustWait = isSame && durable && status === "committed";
+      await send(...(mustWait ? [writeNothing(schema), COMMIT] : [{ text: "ROLLBACK" }]));
+      return isSame ? status : "unknown";
+    });
   let problem: unknown;
-  while (performance.now() < deadline) {
+  for (let status: unknown; status !== "unknown" && performance.now() < deadline; ) {
     try {
-      const [[[status, started, recoveredAt] = []] = []] = await withConnection(pool, deadline, (send) =>
-        send(question),
-      );
-      if (started !== startedAt || Number(recoveredAt ?? 0) >= Number(beganAt)) break;
+      status = await ask();
       if (status === "committed" || status === "aborted") return status === "committed";
     } catch (error) {
       problem = error;
     }
     await sleep(STATUS_INTERVAL_MS);
   }
-  const message = "The connection was lost during a COMMIT. The change may have been made.";
-  throw new StoreUnavailableError(message, { cause: problem });
+  throw new StoreUnavailableError("A COMMIT was not confirmed. The change may have been made.", {
+    cause: problem,
+  });
+}
+
+/**
+ * Locks a row, which nobody waits for: a transaction that writes nothing to the log does not wait for a standby when it is
+ * committed, although what it has read may be on this server only.
+ */
+export function writeNothing(schema: string): Statement {
+  return { text: `SELECT FROM ${schema}.settings WHERE name ${IS} 'schema_version' FOR KEY SHARE` };
 }
 
 /** Runs one statement in a transaction of its own, in one round trip. */
@@ -211,7 +228,8 @@ const MAX_IDLE_MS = MAX_STORE_CALL_MS;
 
 function begin(deadline: number, maxLockWaitMs = Infinity): Statement {
   const lockTimeoutMs = Math.min(maxLockWaitMs, serverTimeoutMs(deadline));
-  return { text: `${BEGIN}; ${OWN_NAMES}; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${PLAN_ONCE}` };
+  const settings = `SET LOCAL lock_timeout = ${lockTimeoutMs}; SET LOCAL client_min_messages = warning`;
+  return { text: `${BEGIN}; ${OWN_NAMES}; ${settings}; ${PLAN_ONCE}` };
 }
 
 const COMMIT = { text: "COMMIT" };

@@ -1,5 +1,6 @@
 import { invalidInput, ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
+import type { PostgresNotice } from "./connection.ts";
 import type { Rows } from "./statement.ts";
 
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
@@ -105,6 +106,19 @@ export function openTransaction(): StoreUnavailableError {
 /** The error of a COMMIT that the server has answered with ROLLBACK: somebody else has used the connection meanwhile. */
 export function notCommitted(): Error {
   return reported("25P02", "The transaction was rolled back by another statement on its connection.");
+}
+
+/**
+ * True for the warning of a COMMIT whose wait for a synchronous standby somebody has cancelled. The code is that of any
+ * warning, and its text is translated. Those of a function in SQL are about something else.
+ */
+export function isLocalCommit({ code, routine }: PostgresNotice): boolean {
+  return code === "01000" && routine !== "exec_stmt_raise";
+}
+
+/** The error of such a COMMIT. */
+export function notConfirmed(): Error {
+  return new Error("The server has committed the transaction, and no synchronous standby has confirmed it.");
 }
 
 /** The error of a session with a server that follows another one, and can lack changes. */

@@ -7,7 +7,7 @@ import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-s
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { type Database, IS, TEXTS } from "./database.ts";
+import { type Database, IS, TEXTS, writeNothing } from "./database.ts";
 import { countOrders, pageReader, readRange } from "./list.ts";
 import { databaseOf } from "./own-transaction.ts";
 import type { Rows, Statement } from "./statement.ts";
@@ -112,8 +112,8 @@ function placeOrders(schema: string, placed: readonly StoredOrder[], history: st
       const isPlaced = placed.map(({ record }) => ids.delete(`${record.id}`));
       const others = placed.filter((_, index) => !isPlaced[index]);
       const text = `SELECT id, status, record FROM ${schema}.orders WHERE id ${IS} ANY($1::bigint[])`;
-      const writes =
-        others.length === 0 ? [] : [{ text, values: [others.map(({ record }) => `${record.id}`)] }];
+      const found = { text, values: [others.map(({ record }) => `${record.id}`)] };
+      const writes = others.length === 0 ? [] : [found, writeNothing(schema)];
       return {
         writes,
         result(rows: readonly Rows[] | undefined): readonly PlaceOutcome[] {

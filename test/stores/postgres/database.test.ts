@@ -228,7 +228,7 @@ test("if nobody can tell before the deadline whether a COMMIT was done, the call
   isFaulty = true;
   const error = await store.orders.apply(1n, "cancel", 0).catch((reason: unknown) => reason);
   expect(isStoreUnavailable(error) && errorMessage(error)).toBe(
-    "The connection was lost during a COMMIT. The change may have been made. " +
+    "A COMMIT was not confirmed. The change may have been made. " +
       "(The database cannot be used. connect ECONNREFUSED 127.0.0.1:5432)",
   );
   expect(refused).toBe(3);

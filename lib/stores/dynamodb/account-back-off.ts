@@ -1,5 +1,5 @@
 import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts";
-import { backOff, isThrottled } from "./client.ts";
+import { backOff, isThrottled, requestedWaitMs } from "./client.ts";
 
 /** See `backOff`: each wait is at most 100 ms. */
 const RETRY_DELAY_MS = 100;
@@ -37,11 +37,11 @@ export function createAccountBackOff(
     return last !== undefined && now() < last.until + FORGET_MS ? last : undefined;
   }
 
-  function beginPause(accountId: string): void {
+  function beginPause(accountId: string, requestedMs: number): void {
     const { lengthMs, until } = lastPause(accountId) ?? { lengthMs: MIN_PAUSE_MS / 2, until: 0 };
     // Of requests that were sent at once, the first response begins the pause.
     if (now() < until) return;
-    const longer = Math.min(MAX_PAUSE_MS, 2 * lengthMs);
+    const longer = Math.min(MAX_PAUSE_MS, Math.max(requestedMs, 2 * lengthMs));
     pauses.delete(accountId);
     pauses.set(accountId, { lengthMs: longer, until: now() + longer });
     const [oldest] = pauses.keys();
@@ -57,8 +57,9 @@ export function createAccountBackOff(
         return await request();
       } catch (error) {
         if (!isStoreUnavailable(error) || !isThrottled(error.cause)) throw error;
-        if (last !== undefined || attempt === MAX_ATTEMPTS) {
-          beginPause(accountId);
+        const requestedMs = requestedWaitMs(error.cause);
+        if (last !== undefined || attempt === MAX_ATTEMPTS || requestedMs > RETRY_DELAY_MS) {
+          beginPause(accountId, requestedMs);
           throw error;
         }
         await wait(attempt, RETRY_DELAY_MS);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { backoffMs, CALL_TIMEOUT_MS } from "../../core/time.ts";
+import { backoffMs, CALL_TIMEOUT_MS, type Instant, systemClock } from "../../core/time.ts";
 
 /**
  * Creates a client from the environment, like any AWS tool. It makes at most three attempts, with full jitter in
@@ -49,6 +49,14 @@ const MAX_ATTEMPTS = 3;
 /** The longest wait before the second attempt; see `backoffMs`. */
 const MIN_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
 
+/** When the response to a failed attempt permits the next one: the header `retry-after`, or `x-amz-retry-after`. */
+const permitted = new WeakMap<object, Instant>();
+
+/** The milliseconds that the response to a failed request asks to wait. */
+export function requestedWaitMs(error: unknown): number {
+  return Math.max(0, (permitted.get(Object(error)) ?? 0) - systemClock());
+}
+
 /** A retry costs this much of the budget, which each success refills a little. As the AWS client does. */
 const RETRY_COST = 14;
 const MAX_BUDGET = 500;
@@ -68,16 +76,18 @@ export function createRetryStrategy({ retryThrottled }: { retryThrottled: boolea
       return tokenOf(0, 0);
     },
 
-    async refreshRetryTokenForRetry(token, { errorType }) {
+    async refreshRetryTokenForRetry(token, { error, errorType, retryAfterHint }) {
       const retry = token.getRetryCount() + 1;
+      if (retryAfterHint !== undefined) permitted.set(Object(error), retryAfterHint.getTime());
+      const waitMs = requestedWaitMs(error);
       const isThrottled = errorType === "THROTTLING" && retryThrottled;
       const isTransient = errorType === "TRANSIENT" && budget >= RETRY_COST;
-      if (retry >= MAX_ATTEMPTS || !(isThrottled || isTransient))
+      if (retry >= MAX_ATTEMPTS || !(isThrottled || isTransient) || waitMs > CALL_TIMEOUT_MS)
         throw new Error("There is no further attempt.");
       const cost = isTransient ? RETRY_COST : 0;
       budget -= cost;
       const minDelayMs = MIN_DELAY_MS[isTransient ? "TRANSIENT" : "THROTTLING"];
-      const next = tokenOf(retry, backoffMs(retry - 1, minDelayMs, Infinity));
+      const next = tokenOf(retry, Math.max(waitMs, backoffMs(retry - 1, minDelayMs, Infinity)));
       costs.set(next, cost);
       return next;
     },

@@ -59,7 +59,7 @@ async function readSetting(table: TableClient): Promise<boolean> {
 
 export function createOutbox(table: TableClient): Outbox {
   /** The items of the index, which have only their keys, `u` and `o`. */
-  async function readIndex(range: Partial<ReadRange>): Promise<readonly Item[]> {
+  async function readIndex(range: Partial<ReadRange>): Promise<Item[]> {
     const found: Item[] = [];
     const ofIndex = { ...range, index: OUTBOX_INDEX };
     for await (const items of pagesOf(table, ofIndex, (read) => read().catch(explainMissingIndex))) {
@@ -145,9 +145,6 @@ export function createOutbox(table: TableClient): Outbox {
   /** One read, while nothing waits. */
   const isEmpty = async () => (await readIndex({ limit: 1 })).length === 0;
   const isFailed = (item: Item) => numberOf(item["u"]) === NEVER;
-  const ofKind = async (kind: "waiting" | "failed") =>
-    (await readIndex({})).filter((item) => isFailed(item) === (kind === "failed"));
-
   return {
     async switch(on) {
       const value = { outbox: { BOOL: on }, switching: { S: newWriteToken() } };
@@ -212,14 +209,15 @@ export function createOutbox(table: TableClient): Outbox {
     },
 
     async list(kind, limit) {
-      const keys = (await ofKind(kind)).toSorted(byAge).slice(0, limit).map(keyOf);
+      const isOfKind = (item: Item) => item["u"] !== undefined && isFailed(item) === (kind === "failed");
+      const keys = (await readIndex({})).filter(isOfKind).sort(byAge).map(keyOf);
       const items: Item[] = [];
-      for (let from = 0; from < keys.length; from += MAX_BATCH_KEYS)
-        items.push(...(await table.getAll(keys.slice(from, from + MAX_BATCH_KEYS), callTimeout())));
-      return items
-        .filter(({ u }) => u !== undefined)
-        .sort(byAge)
-        .map(waitingOrderOf);
+      // Those that are delivered meanwhile make room for the next ones.
+      while (keys.length > 0 && items.length < limit) {
+        const batch = keys.splice(0, Math.min(MAX_BATCH_KEYS, limit - items.length));
+        items.push(...(await table.getAll(batch, callTimeout())).filter(isOfKind));
+      }
+      return items.sort(byAge).map(waitingOrderOf);
     },
 
     async retry(id) {

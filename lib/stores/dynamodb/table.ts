@@ -142,6 +142,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
 
   const get: TableClient["get"] = async (Key, abortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
+    requireObject(command);
     const { Item } = await send(() => client.send(command, { abortSignal }), name);
     rejectLaterLayout(Item);
     return Item;
@@ -176,7 +177,9 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       for (let Keys = [...different], round = 0; Keys.length > 0; round++) {
         if (round > 0) await backOff(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
+        requireObject(command);
         const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
+        if (Responses === undefined && UnprocessedKeys === undefined) throw incomplete();
         const found = Responses?.[name] ?? [];
         found.forEach(rejectLaterLayout);
         items.push(...found);
@@ -193,6 +196,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         ExpressionAttributeNames: { "#id": "id" },
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
+      requireObject(command);
       try {
         await send(() => client.send(command, { abortSignal }), name);
         return { done: true, before: undefined };
@@ -218,7 +222,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       try {
         const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
         // Every condition requires an existing item, so a response without it does not come from DynamoDB.
-        if (before === undefined) throw new StoreUnavailableError("Incomplete response from DynamoDB.");
+        if (before === undefined) throw incomplete();
         return { done: true, before };
       } catch (error) {
         return conditionFailed(error, key, abortSignal);
@@ -230,6 +234,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         ...{ TableName, Key, ConditionExpression: "attribute_not_exists(#layout)" },
         ...{ ExpressionAttributeNames: namesIn("#layout"), ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
       });
+      requireObject(command);
       try {
         await send(() => client.send(command, { abortSignal }), name);
       } catch (error) {
@@ -350,30 +355,56 @@ function namesIn(expression: string): Readonly<Record<string, string>> {
   return Object.fromEntries(Array.from(aliases, ([alias]) => [alias, alias.slice(1)]));
 }
 
+const incomplete = () => new StoreUnavailableError("Incomplete response from DynamoDB.");
+
+/**
+ * Rejects a response that is no JSON object, such as an empty one of a proxy: the AWS client reads it as one without an
+ * item. DynamoDB then sends `{}`.
+ */
+function requireObject(command: Parameters<typeof readBody>[0]): void {
+  readBody(command, (body) => {
+    if (body[0] !== OPENING_BRACE) throw incomplete();
+    return body;
+  });
+}
+
+const OPENING_BRACE = 0x7b;
+
 /**
  * Takes the items out of the response to a query or a scan before the AWS client deserialises it. The client's generic
  * deserialiser takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire.
  */
-function takeItems<Kept>({ middlewareStack }: QueryCommand, keep: Keep<Kept>): () => Kept {
+function takeItems<Kept>(command: QueryCommand, keep: Keep<Kept>): () => Kept {
   let kept = keep([]);
-  middlewareStack.add(
+  readBody(command, async (body) => {
+    await nextTurn();
+    const { Items, ...rest } = JSON.parse(body.toString()) as { readonly Items?: readonly Item[] };
+    if (Items === undefined) throw incomplete();
+    kept = keep(Items);
+    return Buffer.from(JSON.stringify(rest));
+  });
+  return () => kept;
+}
+
+/** Calls `convert` with the body of a successful response before the AWS client deserialises it. */
+function readBody(
+  { middlewareStack }: { readonly middlewareStack: object },
+  convert: (body: Buffer) => Buffer | Promise<Buffer>,
+): void {
+  // The type of a command's input is that of no other, and nothing here depends on it.
+  (middlewareStack as QueryCommand["middlewareStack"]).add(
     (next) => async (args) => {
       const result = await next(args);
       const response = result.response as HttpResponse;
       if (response.statusCode !== 200) return result;
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body as AsyncIterable<Uint8Array>) chunks.push(chunk);
-      await nextTurn();
-      const json = Buffer.concat(chunks).toString();
-      const { Items = [], ...rest } = JSON.parse(json) as { readonly Items?: readonly Item[] };
-      kept = keep(Items);
-      response.body = Buffer.from(JSON.stringify(rest));
+      response.body = await convert(Buffer.concat(chunks));
       return result;
     },
     // The client's own middleware of this step wraps this one, so this one gets the response first.
-    { name: "takeItems", step: "deserialize", priority: "low" },
+    { name: "readBody", step: "deserialize", priority: "low" },
   );
-  return () => kept;
 }
 
 interface HttpResponse {

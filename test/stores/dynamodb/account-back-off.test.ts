@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { createAccountBackOff } from "../../../lib/stores/dynamodb/account-back-off.ts";
+import { createRetryStrategy } from "../../../lib/stores/dynamodb/client.ts";
 
 const THROTTLED = new StoreUnavailableError("DynamoDB throttles the requests.", {
   cause: Object.assign(new Error("Slow down."), { name: "ProvisionedThroughputExceededException" }),
@@ -50,6 +51,29 @@ test("an account that keeps being throttled pauses up to 5 seconds without a cal
   expect(await callsOf("hot")).toBe("1 unavailable");
   clock.now += 5_000 + 30_000;
   expect(await callsOf("hot")).toBe("4 unavailable");
+});
+
+test("an account pauses for as long as a response asks for, up to 5 seconds, and is not asked again before", async () => {
+  const { clock, callsOf } = setUp();
+  const strategy = createRetryStrategy({ retryThrottled: false });
+  for (const [account, asked, pauseMs] of [
+    ["short", 3_000, 2_900] as const,
+    ["long", 60_000, 4_900] as const,
+  ]) {
+    const error = Object.assign(new Error("Slow down."), {
+      name: "ThrottlingException",
+      cause: new Error("Busy."),
+    });
+    const retryAfterHint = new Date(Date.now() + asked);
+    const token = await strategy.acquireInitialRetryToken("");
+    const options = { errorType: "THROTTLING", error, retryAfterHint } as const;
+    await expect(strategy.refreshRetryTokenForRetry(token, options)).rejects.toThrow("no further");
+    expect(await callsOf(account, 1, new StoreUnavailableError("", { cause: error }))).toBe("1 unavailable");
+    clock.now += pauseMs;
+    expect(await callsOf(account, 0)).toBe("0 unavailable");
+    clock.now += 100;
+    expect(await callsOf(account, 0)).toBe("1 done");
+  }
 });
 
 test("a clock that is set back a year prolongs no pause", async () => {

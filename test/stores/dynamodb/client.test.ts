@@ -11,6 +11,7 @@ import {
   deleteDynamodbTables,
 } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
+import { GARBLED } from "../../support/dynamodb/fault-responses.ts";
 import { pointTo } from "../../support/dynamodb/point-to.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
 
@@ -119,6 +120,29 @@ test("a request is repeated after up to 1 and 2 seconds if it is throttled, othe
   random.mockRestore();
 });
 
+test("a response that says when to repeat a request is obeyed, within the time of a call", async () => {
+  let headers = {};
+  let times: number[] = [];
+  const server = createServer((_request, response) => {
+    times.push(performance.now());
+    response.writeHead(times.length === 1 ? 503 : 400, headers).end("{}");
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  pointTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const asked = createDynamodbStore({ prefix: "asked" });
+  const waits = async (given: Readonly<Record<string, string>>) => {
+    [headers, times] = [given, []];
+    await expect(asked.orders.find(1n)).rejects.toMatchObject({ code: "store_unavailable" });
+    return times.slice(1).map((time) => time - (times[0] ?? 0));
+  };
+  expect((await waits({ "x-amz-retry-after": "700" }))[0]).toBeGreaterThan(690);
+  expect((await waits({ "retry-after": "1" }))[0]).toBeGreaterThan(990);
+  // Longer than a call may take.
+  expect(await waits({ "retry-after": "60" })).toEqual([]);
+  await asked.close();
+  server.close();
+});
+
 test("a request without a response is repeated after 1.5 seconds", async () => {
   engine.chooseFault = ({ attempt }) => (attempt === 1 ? "hang" : "deny");
   const began = performance.now();
@@ -132,16 +156,28 @@ test("a request without a response is repeated after 1.5 seconds", async () => {
 
 test("a response that DynamoDB would never send is an outage", async () => {
   engine.chooseFault = () => "garble";
-  // A page of HTML, then an empty response.
-  const unreachable = "DynamoDB is unreachable or timed out.";
-  for (const message of [unreachable, "Incomplete response from DynamoDB."])
-    await expect(store.accounts.resetUsage("acme")).rejects.toMatchObject({
-      ...{ code: "store_unavailable", message },
-    });
-  for (const message of [unreachable, unreachable])
-    await expect(store.orders.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject({
-      ...{ code: "store_unavailable", message },
-    });
+  const { orders, accounts, outbox = expect.fail() } = store;
+  const calls: readonly (() => Promise<unknown>)[] = [
+    () => accounts.resetUsage("acme"),
+    () => accounts.find("acme"),
+    () => accounts.create({ id: "acme", plan: "free", keys: [] }),
+    () => accounts.delete("acme"),
+    () => accounts.admit(KEY, AT),
+    () => accounts.list()[Symbol.asyncIterator]().next(),
+    () => orders.find(1n),
+    () => orders.apply(1n, "cancel", AT),
+    () => orders.list()[Symbol.asyncIterator]().next(),
+    () => orders.page({ order: "asc", limit: 9 }),
+    () => orders.countByStatus(),
+    () => outbox.list("waiting", 9),
+    () => outbox.backlog(),
+    () => outbox.isOn(),
+    () => store.check(),
+  ];
+  // A page of HTML, an empty response, and others that are no object or lack what each has.
+  for (const call of calls)
+    for (let response = 0; response < GARBLED.length; response++)
+      await expect(call(), `${call} ${response}`).rejects.toMatchObject({ code: "store_unavailable" });
 });
 
 test("creating and deleting tables says if DynamoDB throttles it", async () => {

@@ -45,8 +45,9 @@ function errorResponse(status: number, name: string, message: string): FaultResp
   return { status, contentType: JSON_TYPE, body: JSON.stringify(body) };
 }
 
-const GARBLED: readonly FaultResponse[] = [
+export const GARBLED: readonly FaultResponse[] = [
   { status: 200, contentType: "text/html", body: "<html><h1>Welcome</h1></html>" },
+  { status: 200, contentType: JSON_TYPE, body: "" },
   { status: 200, contentType: JSON_TYPE, body: "null" },
 ];
 

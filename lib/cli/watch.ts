@@ -13,7 +13,6 @@ import {
 } from "../domains/status/status.ts";
 import { describeProgress, type ProgressStep, stepsFor } from "../domains/status/steps.ts";
 import { type HostObservation, observeHosts } from "../domains/status/verify.ts";
-import type { VerificationTools } from "./commands/domains.ts";
 import type { CommandContext } from "./context.ts";
 import type { StackDomains } from "./stack-outputs.ts";
 
@@ -23,7 +22,7 @@ const INTERVAL_MS = 30_000;
 export async function watchHosts(
   { clock, flags, terminal, wait, waitForStop }: CommandContext,
   { hosts, knownZones }: StackDomains,
-  verification: VerificationTools,
+  verification: Parameters<typeof observeHosts>[1] & { readonly deployment: Deployment },
 ): Promise<WatchEnd | "stopped"> {
   const stop = new AbortController();
   const stopped = once(stop.signal, "abort").then(() => undefined);

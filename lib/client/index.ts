@@ -17,7 +17,6 @@ export {
   type CallOptions,
   type CancelResult,
   type Client,
-  type ClientOptions,
   createClient,
   type PageQuery,
 } from "./client.ts";
@@ -29,6 +28,6 @@ export {
   RateLimitedError,
   TimeoutError,
 } from "./client-errors.ts";
+export type { ClientOptions, Fetch } from "./options.ts";
 export type { OrdersPage } from "./order-list.ts";
-export type { Fetch } from "./sender.ts";
 export type { Sleep } from "./time-limit.ts";

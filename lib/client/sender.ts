@@ -1,13 +1,10 @@
 import { abortable } from "../core/concurrency.ts";
 import { backoffMs } from "../core/time.ts";
-import type { ClientOptions } from "./client.ts";
 import { ApiError, NetworkError, RateLimitedError } from "./client-errors.ts";
+import type { ClientOptions } from "./options.ts";
 import { type QueueFeedback, type RequestQueue, readFeedback } from "./request-queue.ts";
 import { readError } from "./response.ts";
 import { startTimeLimit } from "./time-limit.ts";
-
-/** The part of `fetch` that the client uses. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 interface ApiRequest<T> {
   readonly method: "GET" | "DELETE";

@@ -17,7 +17,9 @@ import type { StoreOperation } from "../orders/store-operation.ts";
 import { validatePlans } from "../plans/plan-limits.ts";
 import { type Quota, secondsUntil } from "../plans/windows.ts";
 import type { HandlerOptions } from "./options.ts";
-import type { ErrorReply, RequestHead, RequestResult } from "./response.ts";
+import type { ErrorReply } from "./reply.ts";
+import { presentedKey, type RequestHead } from "./request.ts";
+import type { RequestResult } from "./response.ts";
 
 /** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
 export type Access =
@@ -151,15 +153,6 @@ export function createAccessControl(
     /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
     unusedQuota: anonymous.unused,
   };
-}
-
-/** The key that a request presents: `Authorization: Bearer`, otherwise the first of the further headers that it has. */
-export function presentedKey(
-  headers: RequestHead["headers"],
-  names: readonly string[] = [],
-): string | undefined {
-  const bearer = /^bearer +(.*)/i.exec(headers.get("authorization") ?? "")?.[1];
-  return bearer?.trim() || (names.map((name) => headers.get(name)?.trim()).find(Boolean) ?? bearer);
 }
 
 /** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */

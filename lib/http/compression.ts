@@ -1,4 +1,5 @@
-import type { Bytes, HeaderFields, Reply, RequestHead, WebBody } from "./response.ts";
+import type { Bytes, HeaderFields, Reply, WebBody } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
 
 /** A longer `Accept-Encoding` is ignored: parsing it would cost more than the response. */
 const MAX_HEADER_CHARS = 256;

@@ -1,6 +1,7 @@
 import { InvalidInputError } from "../core/errors.ts";
 import { allowedMethods, type Operation } from "./operations.ts";
-import type { Reply, RequestHead } from "./response.ts";
+import type { Reply } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
 
 /** Cross-origin requests from the web pages of configured origins. See lib/http/README.md#cross-origin-requests. */
 export type Cors = ReturnType<typeof createCors>;

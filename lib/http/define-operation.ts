@@ -11,7 +11,8 @@ import type {
   ParameterValues,
 } from "./operations.ts";
 import { MAX_URL_CHARS } from "./path.ts";
-import type { HeaderFields, Reply, RequestHead, SuccessReply } from "./response.ts";
+import type { HeaderFields, Reply, SuccessReply } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
 
 /** A schema of any library that implements https://standardschema.dev, such as zod, valibot or arktype. */
 export interface Schema<Output = unknown> {

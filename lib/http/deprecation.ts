@@ -2,7 +2,7 @@ import type { Issue } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import { isDateTime } from "../orders/order.ts";
 import { OPENAPI_PATH } from "./path.ts";
-import type { HeaderFields } from "./response.ts";
+import type { HeaderFields } from "./reply.ts";
 
 /** The deprecation of an operation. See lib/README.md#versions-and-deprecation. */
 export interface Deprecation {

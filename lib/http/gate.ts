@@ -4,13 +4,9 @@ import { assertOptions, invalidInput } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { validateKeySource } from "./options.ts";
-import {
-  createResponse,
-  failureReply,
-  type HeaderFields,
-  type RequestHead,
-  rateLimitHeaders,
-} from "./response.ts";
+import type { HeaderFields } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
+import { createResponse, failureReply, rateLimitHeaders } from "./response.ts";
 
 /** Options of a gate. They mean the same as those of `createHandler`. */
 export interface GateOptions extends AccessOptions {

@@ -9,17 +9,17 @@ import { validateOperations } from "./custom-operations.ts";
 import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { OPERATIONS } from "./operations.ts";
-import { type Handler, type HandlerOptions, type RequestContext, validateOptions } from "./options.ts";
+import { type Handler, type HandlerOptions, validateOptions } from "./options.ts";
 import { createBasePathRemover, IMPLEMENTED_METHODS, parsePath, targetOf } from "./path.ts";
 import { createPublicReplies } from "./public-replies.ts";
+import type { StreamEnd } from "./reply.ts";
+import type { RequestContext, RequestHead } from "./request.ts";
 import { toEvent } from "./request-event.ts";
 import {
   createResponse,
   failureReply,
   type PlainResponse,
-  type RequestHead,
   type RequestResult,
-  type StreamEnd,
   toResponse,
 } from "./response.ts";
 import { createRouter } from "./routes.ts";
@@ -114,7 +114,13 @@ export function createHandler(options: HandlerOptions): Handler {
     if (onRequest === undefined || startedAt === undefined) return response;
     const emit = (end: StreamEnd) => {
       const { address } = context;
-      const event = toEvent(result, end, { request, context, requestId, startedAt, keys });
+      const event = toEvent(result, end, {
+        request,
+        context,
+        requestId,
+        startedAt,
+        keyHeaders: keys?.headers,
+      });
       startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
     };
     const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;

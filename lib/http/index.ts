@@ -36,13 +36,9 @@ export {
   type PetSource,
   type ServiceOperation,
 } from "./operations.ts";
-export type { Handler, HandlerOptions, KeySource, RequestContext } from "./options.ts";
+export type { Handler, HandlerOptions, KeySource } from "./options.ts";
+export type { DocumentSource, Reply } from "./reply.ts";
+export type { RequestContext, RequestHead } from "./request.ts";
 export type { ClientInfo, RequestEvent } from "./request-event.ts";
-export {
-  type DocumentSource,
-  type PlainResponse,
-  type Reply,
-  type RequestHead,
-  rateLimitHeaders,
-} from "./response.ts";
+export { type PlainResponse, rateLimitHeaders } from "./response.ts";
 export { V2_PREVIEW_OPERATIONS } from "./v2-preview.ts";

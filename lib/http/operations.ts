@@ -9,7 +9,8 @@ import { acceptsGzip, gzipped } from "./compression.ts";
 import type { Deprecation } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { orderList } from "./order-list.ts";
-import { type Reply, type RequestHead, toWebBody } from "./response.ts";
+import { type Reply, toWebBody } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
 
 /** The prefix of the paths of operations without another version, below `basePath`. */
 export const API_VERSION_PATH = "/v1";

@@ -9,11 +9,12 @@ import type { OrderStore } from "../orders/order-store.ts";
 import type { TransitionHook } from "../orders/transition-hook.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import type { CustomOperation } from "./custom-operations.ts";
-import type { ErrorCode } from "./errors.ts";
 import type { OpenApiInfo, Server } from "./openapi.ts";
 import type { PetSource, ServiceOperation } from "./operations.ts";
+import type { DocumentSource } from "./reply.ts";
+import type { RequestContext, RequestHead } from "./request.ts";
 import type { ClientInfo, RequestEvent } from "./request-event.ts";
-import type { DocumentSource, PlainResponse, RequestHead } from "./response.ts";
+import type { PlainResponse } from "./response.ts";
 
 /** Options of a handler. Everything but the store has a default. */
 export interface HandlerOptions {
@@ -82,22 +83,6 @@ export interface KeySource {
    * `Accounts.importKey`. @default the account that has imported the key
    */
   readonly accountOf?: FindAccount;
-}
-
-/** The facts about a request that only the runtime knows. A field of another type is ignored. */
-export interface RequestContext {
-  /** The IP address of the caller. Without it, all unauthenticated callers share one limit. */
-  readonly address?: string | undefined;
-  /** The raw request target. Without it the URL of the request is read, in which dot segments are already resolved. */
-  readonly target?: string | undefined;
-  /** The target before a framework has removed a prefix from it: redirects lead below the prefix. @default `target` */
-  readonly originalTarget?: string | undefined;
-  /** The requested host, if the runtime knows it better than the `Host` header. */
-  readonly host?: string | undefined;
-  /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
-  readonly requestId?: string | undefined;
-  /** The error to respond with, if the server received an invalid request. */
-  readonly requestError?: ErrorCode | undefined;
 }
 
 /** Handles a request. Never rejects, whatever it is given: an error on the way becomes a 500 or a 503. */

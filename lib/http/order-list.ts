@@ -1,7 +1,7 @@
 import { nextTurn } from "../core/time.ts";
 import type { OrderPage } from "../orders/order-store.ts";
 import type { StoreOutcome } from "../orders/store-operation.ts";
-import type { StreamEnd, TextReader } from "./response.ts";
+import type { StreamEnd, TextReader } from "./reply.ts";
 
 /**
  * Writes pages of records as one JSON array: a string if there is only one page, otherwise a stream, read on demand.

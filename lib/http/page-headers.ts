@@ -1,4 +1,4 @@
-import type { HeaderFields } from "./response.ts";
+import type { HeaderFields } from "./reply.ts";
 
 /** Headers of a page and its files: scripts, styles and requests of this origin only, nothing inline, and no framing. */
 export const PAGE_HEADERS: HeaderFields = {

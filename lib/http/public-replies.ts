@@ -6,16 +6,11 @@ import { bareHost, type HostRoute, type HostRouter, MISDIRECTED } from "../domai
 import type { Cors } from "./cors.ts";
 import type { createServedDocument } from "./openapi.ts";
 import type { Operation } from "./operations.ts";
-import type { HandlerOptions, RequestContext } from "./options.ts";
+import type { HandlerOptions } from "./options.ts";
 import { OPENAPI_PATH } from "./path.ts";
-import {
-  type DocumentSource,
-  type Reply,
-  type RequestHead,
-  type RequestResult,
-  readReply,
-  STORE_UNAVAILABLE,
-} from "./response.ts";
+import { type DocumentSource, type Reply, readReply } from "./reply.ts";
+import type { RequestContext, RequestHead } from "./request.ts";
+import { type RequestResult, STORE_UNAVAILABLE } from "./response.ts";
 
 interface ParsedRequest {
   readonly request: RequestHead;

@@ -2,11 +2,11 @@ import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
-import { presentedKey } from "./access.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { KeySource, RequestContext } from "./options.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
-import { type RequestHead, type RequestResult, type StreamEnd, statusOf } from "./response.ts";
+import type { StreamEnd } from "./reply.ts";
+import { presentedKey, type RequestContext, type RequestHead } from "./request.ts";
+import { type RequestResult, statusOf } from "./response.ts";
 
 /** A finished request, for logs and metrics. It never contains a key. */
 export interface RequestEvent {
@@ -55,7 +55,7 @@ interface Received {
   readonly requestId: string;
   readonly startedAt: number;
   /** Where keys are, besides `Authorization`. */
-  readonly keys: KeySource | undefined;
+  readonly keyHeaders: readonly string[] | undefined;
 }
 
 const MAX_PATH_CHARS = 512;
@@ -73,14 +73,14 @@ const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
   end: StreamEnd,
-  { request, context, requestId, startedAt, keys }: Received,
+  { request, context, requestId, startedAt, keyHeaders }: Received,
 ): RequestEvent {
   const { headers } = request;
   const path = loggedPath(request, context);
   const traceparent = headers.get("traceparent") ?? "";
   const error = end.status === "failed" ? end.error : thrown;
   // Also without the scheme, which the caller may have left out.
-  const presented = presentedKey(headers, keys?.headers) ?? headers.get("authorization") ?? "";
+  const presented = presentedKey(headers, keyHeaders) ?? headers.get("authorization") ?? "";
   const claimed =
     caller === undefined ? accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1)) : undefined;
   return {

@@ -16,7 +16,8 @@ import {
   type PetSource,
   type StoreImplementation,
 } from "./operations.ts";
-import { type Reply, type RequestHead, readReply } from "./response.ts";
+import { type Reply, readReply } from "./reply.ts";
+import type { RequestHead } from "./request.ts";
 
 /** A request to the API before it is admitted. Nothing of it has happened yet. */
 interface PreparedCall {

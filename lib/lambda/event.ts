@@ -1,7 +1,7 @@
+import type { ReceivedHead } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
-import type { RequestContext } from "../http/options.ts";
 import { IMPLEMENTED_METHODS, MAX_URL_CHARS } from "../http/path.ts";
-import { HEADER_NAME, HEADER_VALUE, type RequestHead } from "../http/response.ts";
+import { HEADER_NAME, HEADER_VALUE, type RequestContext } from "../http/request.ts";
 
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
@@ -71,8 +71,8 @@ function fail(context: RequestContext, requestError: ErrorCode) {
   return { request, context: { ...context, requestError } };
 }
 
-/** The head of a request, without a `Request`: the first one loads Node's `fetch`, a fifth of a cold start. */
-export class EventHead implements RequestHead {
+/** The head of a request, which is its own `headers`. */
+export class EventHead implements ReceivedHead {
   readonly method: string;
   readonly url: string;
   /** By name in lower case; the values of one that occurs several times are joined. */
@@ -112,9 +112,8 @@ export class EventHead implements RequestHead {
     return this.#content && ReadableStream.from([this.#content]);
   }
 
-  /** The request as `fetch` has it. */
-  toRequest(): Request {
-    return new Request(this.url, { method: this.method, headers: [...this.fields], body: this.#content });
+  names(): Iterable<string> {
+    return this.fields.keys();
   }
 }
 

@@ -12,10 +12,13 @@
  *
  * @module store-orders/lambda
  */
-import type { Handler, RequestContext } from "../http/options.ts";
+import { callHandler } from "../http/call-handler.ts";
+import type { Handler } from "../http/options.ts";
 import { parsePath } from "../http/path.ts";
-import { type PlainResponse, toWebBody, type WebBody } from "../http/response.ts";
-import { type EventHead, fromEvent, type ProxyEvent } from "./event.ts";
+import { toWebBody, type WebBody } from "../http/reply.ts";
+import type { RequestContext } from "../http/request.ts";
+import type { PlainResponse } from "../http/response.ts";
+import { fromEvent, type ProxyEvent } from "./event.ts";
 import { type ResponseStream, sendBody, streamingPlatform } from "./stream.ts";
 
 export { PLATFORM_HOST, type ProxyEvent } from "./event.ts";
@@ -45,8 +48,8 @@ export function createBufferedFunction({
     }
     // The gateway forwards text unchanged, but compressed bytes only with binary media types configured.
     request.fields.delete("accept-encoding");
-    const { statusCode, headers, body } = await callHandler(handler, request, context);
-    return { statusCode, headers, ...(await textOrBase64(body)) };
+    const { body, ...head } = toMetadata(await callHandler(handler, request, context));
+    return { ...head, ...(await textOrBase64(body)) };
   };
 }
 
@@ -64,19 +67,13 @@ export function createStreamingFunction({
     // A client that resets its connection is an error of the stream, which would end the process: also after the last byte.
     stream.on("error", () => {});
     const { request, context } = readEvent(event);
-    const { body, ...metadata } = await callHandler(handler, request, context);
+    const { body, ...metadata } = toMetadata(await callHandler(handler, request, context));
     const response = streamingPlatform().HttpResponseStream.from(stream, metadata);
     await sendBody(body, response, () => onFirstByte(metadata.statusCode, performance.now() - startedAt));
   });
 }
 
-/** Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`. */
-async function callHandler(handler: Handler, head: EventHead, context: RequestContext) {
-  const { respond } = handler;
-  const response: PlainResponse | Response = await (respond === undefined
-    ? handler(head.toRequest(), context)
-    : respond(head, context));
-  const { status: statusCode, headers, body } = response;
+function toMetadata({ status: statusCode, headers, body }: PlainResponse | Response) {
   return {
     statusCode,
     headers: Symbol.iterator in headers ? Object.fromEntries(headers) : headers,

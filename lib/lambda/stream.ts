@@ -1,5 +1,5 @@
 import { waitForDrain } from "../core/concurrency.ts";
-import type { WebBody } from "../http/response.ts";
+import type { WebBody } from "../http/reply.ts";
 
 /** The part of Lambda's response stream that is used. */
 export interface ResponseStream extends NodeJS.EventEmitter {

@@ -2,12 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { settleWithin } from "../core/concurrency.ts";
 import { assertOptions, invalidInput } from "../core/errors.ts";
-import { logHookError } from "../core/hooks.ts";
 import { splitTarget } from "../core/request-target.ts";
+import { callHandler, type ReceivedHead } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
-import type { Handler, RequestContext } from "../http/options.ts";
-import { IMPLEMENTED_METHODS } from "../http/path.ts";
-import type { RequestHead } from "../http/response.ts";
+import type { Handler } from "../http/options.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "./limits.ts";
 import {
   callerAddress,
@@ -20,7 +18,7 @@ import {
   receiveBody,
   validateRequest,
 } from "./request.ts";
-import { type HandlerResponse, LINGER_MS, type NodeResponse, sendResponse } from "./response.ts";
+import { LINGER_MS, type NodeResponse, sendResponse } from "./response.ts";
 
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
@@ -71,8 +69,8 @@ export function toNodeHandler(
     if (requestError === "aborted") return;
     const originalTarget = splitTarget(originalUrl).path;
     const context = { ...address, target: head.target, originalTarget, requestError };
-    const body = isForHandler ? bodyOf(req) : undefined;
-    const response = await callHandler(handler, head, context, body);
+    if (isForHandler) head.body = bodyOf(req);
+    const response = await callHandler(handler, head, context);
     // Whoever is still reading the body may never come to its end, and the next request would wait for that.
     const isInTheWay = !req.complete && req.listenerCount("readable") > 0;
     if (isInTheWay || isRefused) (res as ServerResponse).shouldKeepAlive = false;
@@ -113,43 +111,8 @@ async function receiveRest(req: NodeRequest, maxBytes?: number): Promise<ErrorCo
   return receiveBody(req, maxBytes);
 }
 
-/**
- * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`, and its error is logged.
- * `head` is missing if it cannot be parsed.
- */
-export async function callHandler(
-  handler: Handler,
-  head: NodeRequestHead | undefined,
-  context: RequestContext,
-  body?: AsyncIterable<Uint8Array>,
-): Promise<HandlerResponse> {
-  if (head !== undefined) head.body = body;
-  if (handler.respond !== undefined) return handler.respond(head ?? UNKNOWN_HEAD, context);
-  try {
-    const response = await callForeign(handler, head, context);
-    if (typeof response?.status === "number") return response;
-    throw new TypeError("It returned no Response.");
-  } catch (error) {
-    logHookError(error, "the function around the handler");
-    throw error;
-  }
-}
-
-function callForeign(handler: Handler, head: NodeRequestHead | undefined, context: RequestContext) {
-  const isValid = context.requestError === undefined && head !== undefined;
-  // A `Request` cannot have every method and URL that Node accepts.
-  if (isValid && !IMPLEMENTED_METHODS.has(head.method))
-    return handler(unknownRequest(), { ...context, requestError: "not_implemented" });
-  return handler(isValid ? head.toRequest() : unknownRequest(), context);
-}
-
-const UNKNOWN_URL = "http://localhost/";
-const UNKNOWN_HEAD: RequestHead = { method: "GET", url: UNKNOWN_URL, headers: { get: () => null } };
-// Created only for a handler that needs one: the first `Request` loads Node's `fetch`.
-const unknownRequest = () => new Request(UNKNOWN_URL);
-
 /** The head of a request as it was received, without the cost of a `Request`: one object, which is its own `headers`. */
-export class NodeRequestHead implements RequestHead {
+export class NodeRequestHead implements ReceivedHead {
   readonly #req: NodeRequest;
   readonly #rawHeaders: readonly string[];
   readonly #values: NodeRequest["headers"];
@@ -194,16 +157,7 @@ export class NodeRequestHead implements RequestHead {
     return fields[0] === value ? fields.join(", ") : `${value}`;
   }
 
-  /** The request as `fetch` has it, without a body that has been received: no operation takes it. */
-  toRequest(): Request {
-    const { method, body } = this;
-    const headers = new Headers();
-    for (const name of Object.keys(this.#values)) {
-      const value = this.get(name);
-      // Not a pseudo-header of HTTP/2, such as `:path`.
-      if (value !== null && !name.startsWith(":")) headers.append(name, value);
-    }
-    if (body === undefined) return new Request(this.url, { method, headers });
-    return new Request(this.url, { method, headers, body: ReadableStream.from(body), duplex: "half" });
+  names(): Iterable<string> {
+    return Object.keys(this.#values);
   }
 }

@@ -8,8 +8,8 @@
 export { InvalidInputError, isInvalidInput } from "../core/errors.ts";
 export type { CertificateProbe } from "../domains/status/facts.ts";
 export type { DnsResolver } from "../domains/verification/resolver.ts";
+export type { DocumentSource } from "../http/reply.ts";
 export { accessLine } from "../http/request-event.ts";
-export type { DocumentSource } from "../http/response.ts";
 export { type CertificateProbeOptions, createCertificateProbe } from "./certificate-probe.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";

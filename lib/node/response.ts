@@ -2,18 +2,13 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Duplex, Writable } from "node:stream";
 import { waitForDrain } from "../core/concurrency.ts";
-import {
-  discardBody,
-  isTextReader,
-  type PlainResponse,
-  type TextReader,
-  toWebBody,
-} from "../http/response.ts";
+import { discardBody, isTextReader, type TextReader, toWebBody } from "../http/reply.ts";
+import type { PlainResponse } from "../http/response.ts";
 import { backgroundTurn } from "./connection.ts";
 import { STATUS_CODES } from "./listen.ts";
 
 /** The response of a handler: plain data or, from a function that wraps one, a `Response`. */
-export type HandlerResponse = PlainResponse | Response;
+type HandlerResponse = PlainResponse | Response;
 
 /** A response of Node, over HTTP/1 or HTTP/2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;

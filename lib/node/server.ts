@@ -14,10 +14,11 @@ import type { Duplex } from "node:stream";
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import { assertOptions, invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
+import { callHandler } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
 import { Connection, type HeldInput } from "./connection.ts";
-import { assertHandler, callHandler, type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
+import { assertHandler, type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import {
@@ -112,9 +113,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
-    let requestBody: AsyncIterable<Uint8Array> | undefined;
     if (isBodyForHandler(req)) {
-      requestBody = connection.readBody(req, expectation === "continue");
+      head.body = connection.readBody(req, expectation === "continue");
     } else if (hasBody(req)) {
       if (expectation === "continue") res.writeContinue();
       const failure = await connection.receiveBody(req);
@@ -122,9 +122,9 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
       if (failure !== undefined) return reject(failure);
     }
 
-    const response = await callHandler(handler, head, context, requestBody);
+    const response = await callHandler(handler, head, context);
     if (closing && !connection.hasMore()) res.shouldKeepAlive = false;
-    if (requestBody === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);
+    if (head.body === undefined || req.complete) return sendResponse(response, res, limits.writeTimeoutMs);
     // The rest of a body that nobody reads must not be taken for a request.
     connection.stop();
     await sendAndClose(response, req.socket);

@@ -1,7 +1,6 @@
 import { InvalidInputError, type Issue } from "../core/errors.ts";
 import { logHookError } from "../core/hooks.ts";
 import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
-import type { OrderStore } from "./order-store.ts";
 
 /** The largest `limit` of an `OrderQuery`. */
 export const MAX_PAGE_ORDERS = 1_000;
@@ -39,7 +38,7 @@ export interface OrderQueryPage {
 
 /** Yields every order that a query finds, page by page. A page without orders is skipped. */
 export async function* eachOrder(
-  store: Pick<OrderStore, "page">,
+  store: { page(query: OrderQuery): Promise<OrderQueryPage> },
   { limit = MAX_PAGE_ORDERS, ...query }: Partial<OrderQuery> = {},
   /** Called with each order that cannot be read, which is left out. @default writes a line to the console */
   onDamaged: (order: DamagedOrder) => void = ({ problem }) => logHookError(new Error(problem), "eachOrder"),

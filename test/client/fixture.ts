@@ -1,5 +1,5 @@
-import type { ClientOptions } from "../../lib/client/client.ts";
 import { createClient } from "../../lib/client/index.ts";
+import type { ClientOptions } from "../../lib/client/options.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { createVirtualTime } from "./virtual-time.ts";

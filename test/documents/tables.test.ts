@@ -74,7 +74,8 @@ describe("settings", () => {
   });
 
   test("every option of createHandler, and every field of its context, is listed", () => {
-    const source = readFileSync(join(ROOT, "lib/http/options.ts"), "utf8");
+    const read = (file: string) => readFileSync(join(ROOT, "lib/http", file), "utf8");
+    const source = read("options.ts") + read("request.ts");
     const membersOf = (name: string) => {
       const [, body = ""] = new RegExp(`interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source) ?? [];
       return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member]) => member);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineOperation } from "../../lib/http/define-operation.ts";
-import type { SuccessReply, TextReader } from "../../lib/http/response.ts";
+import type { SuccessReply, TextReader } from "../../lib/http/reply.ts";
 import { statusDefinition } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 

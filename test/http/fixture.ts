@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { createHandler } from "../../lib/http/handler.ts";
-import type { HandlerOptions, RequestContext } from "../../lib/http/options.ts";
+import type { HandlerOptions } from "../../lib/http/options.ts";
+import type { RequestContext } from "../../lib/http/request.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";

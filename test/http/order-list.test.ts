@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { orderList } from "../../lib/http/order-list.ts";
-import { discardBody, toWebBody } from "../../lib/http/response.ts";
+import { discardBody, toWebBody } from "../../lib/http/reply.ts";
 import type { OrderPage } from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";

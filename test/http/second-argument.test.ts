@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RequestContext } from "../../lib/http/options.ts";
+import type { RequestContext } from "../../lib/http/request.ts";
 import { codeOf, createHandlerFixture } from "./fixture.ts";
 
 const fail = () => {

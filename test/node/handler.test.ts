@@ -8,7 +8,7 @@ import { hostTable } from "../../lib/domains/routing.ts";
 import { defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
-import type { TextReader } from "../../lib/http/response.ts";
+import type { TextReader } from "../../lib/http/reply.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";

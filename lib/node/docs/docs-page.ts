@@ -12,7 +12,7 @@ import module from "node:module";
 import { dirname, join } from "node:path";
 import { cachedDocument } from "../../http/compression.ts";
 import { PAGE_HEADERS } from "../../http/page-headers.ts";
-import type { DocumentSource, HeaderFields, Reply } from "../../http/response.ts";
+import type { DocumentSource, HeaderFields, Reply } from "../../http/reply.ts";
 
 // The build replaces these calls by the content of the files.
 const PAGE_SCRIPT = readFileSync(new URL("./page.js", import.meta.url), "utf8");

@@ -1,44 +1,26 @@
 import type { AccountStore } from "../../accounts/account-store.ts";
 import {
   type Admission,
-  type AdmissionPolicy,
   decideAdmission,
   decideRejections,
   withoutOneRequest,
 } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
-import { CALL_TIMEOUT_MS, type Instant, schedule } from "../../core/time.ts";
-import { decideEvent, newChange, type OrderChange, packChange } from "../../orders/history.ts";
+import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
+import { decideEvent, newChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
-import type { StoreOperation } from "../../orders/store-operation.ts";
 import { readOrderToChange } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
-import { cancelText, cancelValues, findCancels } from "./cancel.ts";
+import { cancelText, cancelValues, findCancels, type Task } from "./cancel.ts";
 import { type Database, isTrue, type Work } from "./database.ts";
 import { isLocked } from "./errors.ts";
 import { listPageStatement, pageReader, toListPage } from "./list.ts";
 import { type OrderUpdate, updateOrders } from "./orders.ts";
 import type { Rows, Statement } from "./statement.ts";
-
-/** A request, or rejections to record. */
-export interface Task {
-  readonly key: ParsedKey;
-  readonly at: Instant;
-  readonly policy?: AdmissionPolicy | undefined;
-  readonly operation?: StoreOperation | undefined;
-  /** The change that `operation` makes. In the history of the order, its token shows that it has been made. */
-  readonly change?: OrderChange | undefined;
-  /** How many rejections to record. */
-  readonly rejections?: number;
-  /** The instant of the call, from `performance.now()`. */
-  readonly since: number;
-  readonly resolve: (value: Admission | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 const MAX_GROUP_SIZE = 500;
 

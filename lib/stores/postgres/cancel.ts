@@ -2,15 +2,34 @@
  * The statement that counts requests and cancels their orders: either both or neither. One round trip instead of two; with
  * several connections, this doubles the throughput.
  */
-import { packChange } from "../../orders/history.ts";
+import type { Admission, AdmissionPolicy } from "../../accounts/admission.ts";
+import type { ParsedKey } from "../../accounts/api-key.ts";
+import type { Instant } from "../../core/time.ts";
+import { type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
 import { acceptsEvent, LIFECYCLE, ORDER_STATUSES } from "../../orders/lifecycle.ts";
+import type { StoreOperation } from "../../orders/store-operation.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import { ACCOUNT_COLUMNS } from "../account-rows.ts";
-import type { Task } from "./admission.ts";
 import { SET_DURABLE } from "./database.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
+
+/** A request, or rejections to record. */
+export interface Task {
+  readonly key: ParsedKey;
+  readonly at: Instant;
+  readonly policy?: AdmissionPolicy | undefined;
+  readonly operation?: StoreOperation | undefined;
+  /** The change that `operation` makes. In the history of the order, its token shows that it has been made. */
+  readonly change?: OrderChange | undefined;
+  /** How many rejections to record. */
+  readonly rejections?: number;
+  /** The instant of the call, from `performance.now()`. */
+  readonly since: number;
+  readonly resolve: (value: Admission | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 /** The tasks that one statement can do, by their order: cancels with one key of each account, and with one policy. */
 export function findCancels(tasks: readonly Task[]): ReadonlyMap<string, Task> {

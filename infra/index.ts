@@ -12,14 +12,14 @@
  */
 
 export type { DomainMapping } from "../lib/domains/mapping.ts";
-export type { StackStatus } from "../lib/domains/status/status.ts";
+export type { CertificateStatus, StackStatus } from "../lib/domains/status/steps.ts";
 export type { PlanLimits } from "../lib/plans/plan-limits.ts";
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
 export { WebAcl, type WebAclArgs } from "./api/web-acl.ts";
 export { componentProvider } from "./component/provider.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
-export type { CertificateStatus, FoundCertificate } from "./domains/certificates.ts";
+export type { FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs, type ValidationRecord } from "./domains/custom-domain.ts";
 export {
   createRecordObserver,

@@ -1,15 +1,18 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
+import type { CertificateStatus } from "../../lib/domains/status/steps.ts";
 import { isMocked } from "../mocks.ts";
 import { findDomainName } from "./domain-names.ts";
 
 const ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"] as const;
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
-const CERTIFICATE_STATUSES = [...ISSUED, "PENDING_VALIDATION", "VALIDATION_TIMED_OUT", "FAILED"] as const;
-
-/** The status of a certificate, as ACM names it. */
-export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
+const CERTIFICATE_STATUSES: readonly CertificateStatus[] = [
+  ...ISSUED,
+  "PENDING_VALIDATION",
+  "VALIDATION_TIMED_OUT",
+  "FAILED",
+];
 
 /** A certificate as ACM has it. */
 export interface FoundCertificate {

@@ -2,12 +2,13 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { HostRole } from "../../lib/domains/mapping.ts";
-import type { DomainState, StackStatus } from "../../lib/domains/status/status.ts";
+import type { HostState } from "../../lib/domains/status/status.ts";
 import {
-  describeAwaitedCertificate,
+  type CertificateStatus,
   describeHeldHost,
-  describeRecord,
+  describeManualHost,
   SERVED,
+  type StackStatus,
 } from "../../lib/domains/status/steps.ts";
 import { claim, hostClaims, providerOf } from "../claims.ts";
 import {
@@ -18,7 +19,7 @@ import {
   type RecordPurpose,
 } from "../failures.ts";
 import { ownerOf, ownershipTag, REQUESTED_TAG, typeToken } from "../names.ts";
-import { type CertificateStatus, wasIssued } from "./certificates.ts";
+import { wasIssued } from "./certificates.ts";
 import { type NewRecord, withoutTrailingDot } from "./dns-provider.ts";
 import { domainNameTags } from "./domain-names.ts";
 import type { HostDns, ManagedDns, ManualDns } from "./host-plan.ts";
@@ -69,7 +70,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   readonly target: pulumi.Output<string> | undefined;
   /** The state in the lifecycle, the reason, and the next steps. */
   readonly status: pulumi.Output<StackStatus>;
-  readonly state: pulumi.Output<DomainState>;
+  readonly state: pulumi.Output<HostState>;
 
   readonly #name: string;
   readonly #args: CustomDomainArgs;
@@ -172,13 +173,12 @@ export class CustomDomain extends pulumi.ComponentResource {
   ): pulumi.Output<StackStatus> {
     const { host, reverify = 0 } = this.#args;
     return pulumi.all([arn, tags, name, value, status]).apply(async ([arn, tags, name, value, now]) =>
-      describeAwaitedCertificate({
-        host,
-        reverify,
+      describeManualHost({
+        ...{ host, reverify, isPrepared: false },
         // ACM can reject a request at once.
-        status: certificates.find((found) => found.arn === arn)?.status ?? (now as CertificateStatus),
+        certificate: certificates.find((found) => found.arn === arn)?.status ?? (now as CertificateStatus),
         requestedAt: tags?.[REQUESTED_TAG],
-        verification: await observer?.(host, { validationRecord: { name, value } }),
+        seen: await observer?.(host, { validationRecord: { name, value } }),
       }),
     );
   }
@@ -196,11 +196,11 @@ export class CustomDomain extends pulumi.ComponentResource {
         const statusOf = (each?: string) => certificates.find((found) => found.arn === each)?.status;
         const [status, awaited] = [statusOf(arn), statusOf(requested)];
         // The host is served with the present one meanwhile.
-        if (awaited === "VALIDATION_TIMED_OUT" || awaited === "FAILED")
-          return describeAwaitedCertificate({ host, reverify, status: awaited });
+        const isLost = awaited === "VALIDATION_TIMED_OUT" || awaited === "FAILED";
         const records = { target, ...(validationRecord && { validationRecord }) };
-        const verification = await observer?.(host, records);
-        return describeRecord(host, status, verification, reverify);
+        const seen = isLost ? undefined : await observer?.(host, records);
+        const certificate = isLost ? awaited : status;
+        return describeManualHost({ host, reverify, isPrepared: true, certificate, seen });
       });
   }
 

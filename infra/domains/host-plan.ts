@@ -1,5 +1,5 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
-import { type Verification, type VerificationOptions, verifyHost } from "../../lib/domains/status/facts.ts";
+import { type DnsFacts, findFacts, type VerificationOptions } from "../../lib/domains/status/facts.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey, type Owner, ownerOf } from "../names.ts";
@@ -23,11 +23,11 @@ export interface ManagedDns {
 export type RecordObserver = (
   host: string,
   records: Pick<VerificationOptions, "target" | "validationRecord">,
-) => Promise<Pick<Verification, "dns" | "reasons">>;
+) => Promise<Pick<DnsFacts, "dns" | "reasons">>;
 
 /** Creates an observer that queries DNS. */
 export function createRecordObserver(resolver: DnsResolver): RecordObserver {
-  return (host, records) => verifyHost(host, { resolver, ...records });
+  return (host, records) => findFacts(host, { resolver, ...records });
 }
 
 /** The DNS of a host whose records the operator sets by hand. */

@@ -2,7 +2,7 @@ import type * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
-import type { StackStatus } from "../../lib/domains/status/status.ts";
+import type { StackStatus } from "../../lib/domains/status/steps.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";

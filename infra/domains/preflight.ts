@@ -2,8 +2,8 @@ import { Provider as AwsProvider } from "@pulumi/aws/provider.js";
 import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
-import { verifyHost } from "../../lib/domains/status/facts.ts";
-import { eventOf } from "../../lib/domains/status/status.ts";
+import { findFacts } from "../../lib/domains/status/facts.ts";
+import { isWrong } from "../../lib/domains/status/status.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
@@ -88,9 +88,8 @@ export async function preflight(
     if (isAsked(host) && settings.adopt[host] === undefined) return "missing";
     const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
     if (target === undefined) return "missing";
-    const verification = await verifyHost(host, { resolver: memoized, target });
-    const event = eventOf(verification);
-    if (event !== "dns_failed") return event === "dns_unknown" ? "unknown" : "live";
+    const facts = await findFacts(host, { resolver: memoized, target });
+    if (!isWrong(facts)) return facts.dns === "ok" ? "live" : "unknown";
     // Also without a delegation, or with a CNAME that leads to no address, nobody reaches the host.
     const answers = await Promise.all([memoized(host, "A"), memoized(host, "AAAA")]);
     const hasAddress = answers.some(({ outcome }) => outcome !== "nodata" && outcome !== "nxdomain");

@@ -1,8 +1,7 @@
 /** What `domains check` prints for people. */
 import { escapeLine } from "../core/text.ts";
 import { REASONS, type Reason, withoutImplied } from "../domains/status/reasons.ts";
-import type { StackStatus } from "../domains/status/status.ts";
-import { PROPAGATION } from "../domains/status/steps.ts";
+import { PROPAGATION, type StackStatus } from "../domains/status/steps.ts";
 import type { HostReport } from "../domains/status/verify.ts";
 
 /** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */

@@ -3,7 +3,8 @@ import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
-import { ATTENTION_REASONS, DOMAIN_STATES, type DomainState } from "../domains/status/status.ts";
+import { ATTENTION_REASONS, HOST_STATES } from "../domains/status/status.ts";
+import type { StackStatus } from "../domains/status/steps.ts";
 import type { HostToVerify } from "../domains/status/verify.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
 import { isWithin } from "../domains/zone.ts";
@@ -17,15 +18,15 @@ export interface StackDomains {
 
 const time = z.iso.datetime();
 
-/** The schema of the status of a host in the last update of its stack (zod). */
+/** What a stack writes of the status of a host. */
 const stackStatusSchema = z.strictObject({
-  state: z.enum(DOMAIN_STATES as [DomainState, ...DomainState[]]),
-  attention: z.enum(ATTENTION_REASONS).exactOptional().describe("Present only in the state needs_attention."),
-  reason: z.string().describe("Why the host was in this state."),
-  next: z.array(z.string()).describe("What to do, one step per entry."),
-  since: time.exactOptional().describe("When the certificate that is awaited was requested."),
-  until: time.exactOptional().describe("When ACM stops waiting for the validation of the certificate."),
-});
+  state: z.enum(HOST_STATES),
+  attention: z.enum(ATTENTION_REASONS).exactOptional(),
+  reason: z.string(),
+  next: z.array(z.string()),
+  since: time.exactOptional(),
+  until: time.exactOptional(),
+}) satisfies z.ZodType<StackStatus>;
 
 const hostname = z.string().transform((text, context) => {
   const parsed = parseHostname(text);

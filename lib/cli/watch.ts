@@ -2,17 +2,10 @@
 import { once } from "node:events";
 import { escapeLine, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
-import type { HostRole } from "../domains/mapping.ts";
 import type { Deployment } from "../domains/status/facts.ts";
-import { REASONS, withoutImplied } from "../domains/status/reasons.ts";
-import {
-  addDomain,
-  advanceDomain,
-  CERTIFICATE_TIMEOUT_MS,
-  type TrackedDomain,
-} from "../domains/status/status.ts";
-import { describeProgress, type ProgressStep, stepsFor } from "../domains/status/steps.ts";
-import { type HostObservation, observeHosts } from "../domains/status/verify.ts";
+import { addHost, CERTIFICATE_TIMEOUT_MS, type HostStatus, nextStatus } from "../domains/status/status.ts";
+import { describeProgress, type SeenHost, stepsFor } from "../domains/status/steps.ts";
+import { type ObservedHost, observeHosts } from "../domains/status/verify.ts";
 import type { CommandContext } from "./context.ts";
 import type { StackDomains } from "./stack-outputs.ts";
 
@@ -24,6 +17,7 @@ export async function watchHosts(
   { hosts, knownZones }: StackDomains,
   verification: Parameters<typeof observeHosts>[1] & { readonly deployment: Deployment },
 ): Promise<WatchEnd | "stopped"> {
+  const { deployment } = verification;
   const stop = new AbortController();
   const stopped = once(stop.signal, "abort").then(() => undefined);
   void waitForStop().then(() => stop.abort());
@@ -32,10 +26,12 @@ export async function watchHosts(
     const observed = await Promise.race([observeHosts(hosts, { ...verification, knownZones }), stopped]);
     if (observed === undefined) break;
     const at = clock();
-    const step = advanceWatch(watched, observed, at, verification.deployment);
+    const step = advanceWatch(watched, observed, at);
     watched = step.hosts;
     for (const change of step.changes) {
-      const line = flags.json ? toPrintedJson(toWatchChange(change, at)) : formatChange(change, at);
+      const line = flags.json
+        ? toPrintedJson(toWatchChange(change, at, deployment))
+        : formatChange(change, at, deployment);
       // Nobody reads any more, such as after `| head -1`.
       if (!(await terminal.print(`${line}\n`))) stop.abort();
     }
@@ -49,38 +45,31 @@ export async function watchHosts(
 /** How a watch ends: every host is live, or one needs attention. */
 export type WatchEnd = "live" | "needs_attention";
 
-export interface WatchedHost {
-  readonly host: string;
-  readonly role: HostRole;
-  readonly domain: TrackedDomain;
-  readonly steps: readonly ProgressStep[];
-  /** The next steps, one per entry. Empty if there is nothing to do. */
-  readonly todo: readonly string[];
+export interface WatchedHost extends SeenHost {
+  readonly seen: ObservedHost;
   /** Changes when there is something new to say about the host. */
   readonly news: string;
 }
 
 /**
- * Advances every host by its observation, and describes it. `earlier` are those of the last step, `changes` the hosts with
- * news, once for each status that they passed through. Pure.
+ * The status of every host after it was observed. `earlier` are those of the last step, `changes` the hosts with news.
+ * Pure.
  */
 export function advanceWatch(
   earlier: readonly WatchedHost[],
-  observations: readonly HostObservation[],
+  observed: readonly ObservedHost[],
   at: Instant,
-  deployment: Deployment = "stack",
 ) {
-  const hosts: WatchedHost[] = [];
-  const changes: WatchedHost[] = [];
-  for (const observation of observations) {
-    const before = earlier.find(({ host }) => host === observation.verification.host);
-    const statuses = advanceDomain(before?.domain ?? startDomain(observation, at), observation, at);
-    const described = statuses.map((status) => describeHost(status, observation, deployment));
-    const [last] = described.slice(-1);
-    if (last !== undefined) hosts.push(last);
-    if (described.length > 1 || before?.news !== last?.news) changes.push(...described);
-  }
-  const states = hosts.map(({ domain }) => domain.state);
+  const hosts = observed.map((seen) => {
+    const before = earlier.find(({ status }) => status.host === seen.host);
+    const status = nextStatus(before?.status ?? startStatus(seen, at), seen, at);
+    const found = seen.reasons.map(({ code, found }) => `${code} ${found}`);
+    return { status, seen, news: [status.state, status.attention, ...found].join("\n") };
+  });
+  const changes = hosts.filter(
+    (host) => !earlier.some(({ status, news }) => status.host === host.status.host && news === host.news),
+  );
+  const states = hosts.map(({ status }) => status.state);
   const isSettled = states.every((state) => state === "live" || state === "needs_attention");
   const end: WatchEnd = states.includes("needs_attention") ? "needs_attention" : "live";
   return { hosts, changes, end: isSettled ? end : undefined };
@@ -90,29 +79,16 @@ export function advanceWatch(
  * The status before the first observation. If the stack said since when it awaits a certificate that is not there yet,
  * the time that it may take has begun then, and not with the watch.
  */
-function startDomain({ verification, certificate }: HostObservation, at: Instant): TrackedDomain {
-  const { host, dns, stack } = verification;
-  if (stack?.since === undefined || certificate?.outcome === "valid") return addDomain(host, at);
+function startStatus({ host, dns, stack, served }: ObservedHost, at: Instant): HostStatus {
+  if (stack?.since === undefined || served?.outcome === "valid") return addHost(host, at);
   // A time in the future is from a wrong clock. What is due some time after it would never be.
   const since = Math.min(Date.parse(stack.since), at);
-  const domain = addDomain(host, since);
+  const status = addHost(host, since);
   const isRequested = stack.state === "certificate_pending" && dns === "ok";
-  return isRequested ? { ...domain, state: "certificate_pending", verifiedAt: since } : domain;
+  return isRequested ? { ...status, state: "certificate_pending", verifiedAt: since } : status;
 }
 
-function describeHost(domain: TrackedDomain, observed: HostObservation, deployment: Deployment): WatchedHost {
-  const { host, role, reasons } = observed.verification;
-  const fixes = withoutImplied(reasons).map(({ code, fix }) => `${REASONS[code].title} ${fix}`);
-  const news = [domain.state, domain.attention, ...reasons.map(({ code, found }) => `${code} ${found}`)];
-  return {
-    ...{ host, role, domain },
-    steps: describeProgress(domain, observed),
-    todo: stepsFor(domain, fixes, deployment),
-    news: news.join("\n"),
-  };
-}
-
-function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant): string {
+function describeVerification({ state, verifiedAt }: HostStatus, at: Instant): string {
   if (verifiedAt === undefined || state === "live") return "";
   const elapsed = at - verifiedAt;
   const ago = `verified ${formatDuration(elapsed)} ago`;
@@ -120,22 +96,25 @@ function describeVerification({ state, verifiedAt }: TrackedDomain, at: Instant)
   return `${ago}, needs attention in ${formatDuration(CERTIFICATE_TIMEOUT_MS - elapsed)}`;
 }
 
-export function formatChange({ host, domain, steps, todo }: WatchedHost, at: Instant): string {
-  const reached = steps.filter(({ status, detail }) => status !== "next" && detail !== "").at(-1);
-  const since = describeVerification(domain, at);
+export function formatChange(host: WatchedHost, at: Instant, deployment: Deployment = "stack"): string {
+  const { status } = host;
+  const progress = describeProgress(host);
+  const reached = progress.filter((step) => step.status !== "next" && step.detail !== "").at(-1);
+  const since = describeVerification(status, at);
   const facts = [reached === undefined ? "" : `${reached.name} ${reached.detail}`, since].filter(Boolean);
-  const what = [`${formatTimestamp(at)}  ${host}  ${domain.state}`, facts.join("; "), todo.join(" ")];
+  const todo = stepsFor(host, deployment, { isNamed: true }).join(" ");
+  const what = [`${formatTimestamp(at)}  ${status.host}  ${status.state}`, facts.join("; "), todo];
   return escapeLine(what.filter(Boolean).join("  "));
 }
 
 /** One line of `domains watch --json`. */
-function toWatchChange({ host, role, domain, todo }: WatchedHost, at: Instant): object {
-  const { state, attention, since, verifiedAt } = domain;
+function toWatchChange(watched: WatchedHost, at: Instant, deployment: Deployment): object {
+  const { host, state, attention, since, verifiedAt } = watched.status;
   return {
-    ...{ at: formatTimestamp(at), host, role, state },
+    ...{ at: formatTimestamp(at), host, role: watched.seen.role, state },
     ...(attention === undefined ? {} : { attention }),
     since: formatTimestamp(since),
     ...(verifiedAt === undefined ? {} : { verifiedAt: formatTimestamp(verifiedAt) }),
-    todo,
+    todo: stepsFor(watched, deployment, { isNamed: true }),
   };
 }

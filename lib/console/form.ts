@@ -27,11 +27,16 @@ export async function submit(
   }
 }
 
-/** The result of an invalid input: its issues become errors of the fields. Throws any other error again. */
+/**
+ * The result of an invalid input: an issue of a field is shown there, and any other above the page. Throws any other error
+ * again.
+ */
 export function invalidForm(form: string, values: FormResult["values"], error: unknown): FormResult {
   if (!isInvalidInput(error)) throw error;
   const errors = Object.fromEntries(error.issues.map(({ path, message }) => [path, message]));
-  return { form, notice: { kind: "failure", message: explainIssues(error.issues) }, errors, values };
+  const others = error.issues.filter(({ path }) => values[path] === undefined);
+  const message = others.length > 0 ? explainIssues(others) : "Correct what is marked in the form.";
+  return { form, notice: { kind: "failure", message }, errors, values };
 }
 
 /** A form that makes a change. It carries the token of the session, and the list that its page shows or leads back to. */

@@ -84,6 +84,8 @@ interface Page {
   readonly actions?: Html;
   readonly body?: Html;
   readonly notice?: Notice | undefined;
+  /** True if the page changes soon: a browser without scripts asks for it again. @default false */
+  readonly isRunning?: boolean;
   /** @default 200, and 422 with a notice of a failure */
   readonly status?: 200 | 404 | 422;
 }
@@ -100,7 +102,11 @@ export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response>
   return c.html(text, status ?? (notice?.kind === "failure" ? 422 : 200), { etag });
 }
 
-function layout(view: View, path: string, { title, back, lead, actions, notice, body = html`` }: Page): Html {
+function layout(
+  view: View,
+  path: string,
+  { title, back, lead, actions, notice, isRunning, body = html`` }: Page,
+): Html {
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
@@ -125,7 +131,7 @@ function layout(view: View, path: string, { title, back, lead, actions, notice, 
       ${body}
     </main>
   </body>`;
-  return documentOf(title, content);
+  return documentOf(title, content, isRunning);
 }
 
 /** The search. It sends what was pasted in a body, and asks the browser to keep it nowhere: it can be a key. */
@@ -211,14 +217,14 @@ function backLink(view: View, section: string): Html {
 }
 
 /** A document. Its files have no base path, so that a page without the session can load them too. */
-function documentOf(title: string, body: Html): Html {
+function documentOf(title: string, body: Html, isRunning = false): Html {
   return html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>${title} · Store Orders</title>
+    <title>${title} · Store Orders</title>${isRunning ? html`\n    <noscript><meta http-equiv="refresh" content="3"></noscript>` : ""}
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="/console.css">
     <script src="/idiomorph.js" defer></script>

@@ -41,45 +41,47 @@ export {
 } from "./parse.ts";
 export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
 export { type HostRoute, type HostRouter, type HostTable, hostTable } from "./routing.ts";
-export {
-  type CertificateCheck,
-  type CertificateErrorCode,
-  type CertificateProbe,
-  type CertificateState,
-  type Deployment,
-  type DnsState,
-  type Verification,
-  type VerificationOptions,
-  type VerificationState,
-  verifyHost,
+export type {
+  AuthorityAnswer,
+  CertificateCheck,
+  CertificateErrorCode,
+  CertificateProbe,
+  CertificateState,
+  Deployment,
+  DnsState,
+  HostFacts,
+  VerificationOptions,
 } from "./status/facts.ts";
 export { type AspectState, REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
 export {
   type AttentionReason,
-  addDomain,
-  advanceDomain,
+  addHost,
   CERTIFICATE_TIMEOUT_MS,
-  DOMAIN_EVENTS,
-  DOMAIN_LIFECYCLE,
-  DOMAIN_STATES,
-  type DomainEvent,
-  type DomainObservation,
-  type DomainState,
-  type DomainTransitionError,
-  type DomainTransitionErrorCode,
-  type DomainTransitionResult,
-  domainAt,
-  eventOf,
-  type StackStatus,
-  type TrackedDomain,
-  transitionDomain,
+  HOST_STATES,
+  type HostState,
+  type HostStatus,
+  nextStatus,
+  statusAt,
   VALIDATION_TIMEOUT_MS,
 } from "./status/status.ts";
-export { adviceFor, PROPAGATION } from "./status/steps.ts";
+export {
+  adviceFor,
+  describeProgress,
+  PROPAGATION,
+  type ProgressStep,
+  type SeenHost,
+  type StackStatus,
+  stepsFor,
+} from "./status/steps.ts";
 export {
   type HostReport,
   type HostsVerificationOptions,
   type HostToVerify,
+  type ObservedHost,
+  observeHosts,
+  type Verification,
+  type VerificationState,
+  verifyHost,
   verifyHosts,
 } from "./status/verify.ts";
 export {

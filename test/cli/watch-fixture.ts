@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { advanceWatch, formatChange, type WatchEnd, type WatchedHost } from "../../lib/cli/watch.ts";
-import type { TrackedDomain } from "../../lib/domains/status/status.ts";
+import type { HostStatus } from "../../lib/domains/status/status.ts";
 import type { HostToVerify } from "../../lib/domains/status/verify.ts";
 import { observeHosts } from "../../lib/domains/status/verify.ts";
 import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
@@ -54,7 +54,7 @@ interface Watched {
   readonly states: readonly (readonly string[])[];
   readonly lines: readonly string[];
   /** By host. */
-  readonly last: ReadonlyMap<string, TrackedDomain>;
+  readonly last: ReadonlyMap<string, HostStatus>;
 }
 
 /** Watches hosts with the real resolver and probe, while the world changes at each observation; nothing sleeps. */
@@ -76,11 +76,11 @@ export async function watchThrough(
     for (const host of issued) tls.certificates.set(host, authority.issue([host]));
     const step = advanceWatch(watched, await observeHosts(hosts, { resolver, probe }), now);
     ({ hosts: watched, end } = step);
-    states.push(watched.map(({ host, domain }) => `${host} ${domain.state}`));
+    states.push(watched.map(({ status }) => `${status.host} ${status.state}`));
     lines.push(...step.changes.map((change) => formatChange(change, now)));
     if (end !== undefined) break;
   }
-  const last = new Map(watched.map(({ host, domain }) => [host, domain]));
+  const last = new Map(watched.map(({ status }) => [status.host, status]));
   return { end, states, lines, last };
 }
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { DOMAIN_LIFECYCLE } from "../../lib/domains/status/status.ts";
+import type { HostFacts } from "../../lib/domains/status/facts.ts";
+import { ATTENTION_REASONS, addHost, HOST_STATES, nextStatus } from "../../lib/domains/status/status.ts";
 import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import * as everything from "../../lib/index.ts";
@@ -32,14 +33,33 @@ describe("pictures", () => {
     expect(arrows(picture)).toEqual(new Set(moves));
   });
 
-  test("the life cycle of a domain is that of the code, without its removal", () => {
+  test("the states of a domain, and what leads from one to another, are those of the code", () => {
     const [picture = ""] = pictures("lib/domains/README.md");
-    const moves = Object.entries(DOMAIN_LIFECYCLE).flatMap(([from, rules]) =>
-      Object.entries(rules).flatMap(([event, rule]) =>
-        "to" in rule && rule.to !== from && rule.to !== "removed" ? [`${from} ${event} ${rule.to}`] : [],
-      ),
+    const right = { dns: "ok", certificate: "allowed" } as const;
+    const facts: Readonly<Record<string, HostFacts>> = {
+      record_right: right,
+      caa_unanswered: { ...right, certificate: "unknown" },
+      caa_forbids: { ...right, certificate: "forbidden" },
+      record_wrong: { dns: "missing" },
+      certificate_served: { ...right, served: { outcome: "valid" } },
+      other_certificate_served: { ...right, served: { outcome: "invalid" } },
+      authority_issued: { authority: "issued" },
+      authority_rejected: { authority: "rejected" },
+    };
+    const statuses = HOST_STATES.flatMap((state) => {
+      const status = { ...addHost("orders.example.com", 0), state };
+      const verified = state === "pending_dns" ? status : { ...status, verifiedAt: 0 };
+      if (state !== "needs_attention") return [verified];
+      return ATTENTION_REASONS.map((attention) => ({ ...verified, attention }));
+    });
+    const moves = statuses.flatMap((status) =>
+      Object.entries(facts).flatMap(([name, seen]) => {
+        const { state } = nextStatus(status, seen, 1);
+        return state === status.state ? [] : [`${status.state} ${name} ${state}`];
+      }),
     );
-    expect(arrows(picture)).toEqual(new Set(moves));
+    const timed = [...arrows(picture)].filter((arrow) => !/ (too_late|30_minutes|72_hours) /.test(arrow));
+    expect(new Set(timed)).toEqual(new Set(moves));
   });
 
   test("every error, with its status, is in the table once and in what a request passes, which names every operation", () => {

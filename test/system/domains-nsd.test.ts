@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { formatReport } from "../../lib/cli/report.ts";
 import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
-import { verifyHost } from "../../lib/domains/status/facts.ts";
-import { verifyHosts } from "../../lib/domains/status/verify.ts";
+import { verifyHost, verifyHosts } from "../../lib/domains/status/verify.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { skipsBecause } from "../support/skip-reason.ts";

@@ -107,8 +107,6 @@ export function addVerificationOptions(command: Command): Command {
     );
 }
 
-export type VerificationTools = ReturnType<typeof createVerification>;
-
 export function createVerification(
   { resolver: server, authority, tlsPort }: VerificationFlags,
   deployment: Deployment,

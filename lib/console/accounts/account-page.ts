@@ -65,7 +65,7 @@ export async function sendAccountPage(
   });
   const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
     ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`;
-  const keys = keyTable(view, account, now, isMetered);
+  const keys = keyTable(view, account, now, isMetered, result);
   const body = html`${panel("usage", "Usage", usage)}
     ${panel("keys", "Keys", keys, { layout: "flush cards", actions: issueKey })}
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
@@ -214,7 +214,7 @@ const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
 });
 
 /** The keys of an account, active ones first, each with its actions. */
-function keyTable(view: View, account: Account, now: Instant, isMetered: boolean): Html {
+function keyTable(view: View, account: Account, now: Instant, isMetered: boolean, result?: FormResult): Html {
   const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
   const rows = keys.map((key) => {
     const bannedUntil = banEndAt(account.rejections[key.id], now);
@@ -228,7 +228,7 @@ function keyTable(view: View, account: Account, now: Instant, isMetered: boolean
       // DynamoDB does not keep it.
       timeOf(account.lastUses?.[key.id], now, isMetered ? "not kept" : "never used"),
       timeOf(key.revokedAt ?? key.expiresAt, now, "no end"),
-      isActive(key, now) ? keyActions(view, account, key, state) : "",
+      isActive(key, now) ? keyActions(view, account, key, state, result) : "",
     ];
     return { id: `key-${key.id}`, cells };
   });
@@ -245,13 +245,19 @@ export function describeRotation(key: ApiKey, now: Instant): Html {
 
 const KEY_COLUMNS = [["Key", "name"], ["State"], ["Created"], ["Last used"], ["Ends"], ["Actions"]] as const;
 
-function keyActions(view: View, account: Account, { id, successorId }: ApiKey, state: KeyStatus): Html {
+function keyActions(
+  view: View,
+  account: Account,
+  { id, successorId }: ApiKey,
+  state: KeyStatus,
+  result?: FormResult,
+): Html {
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
   const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };
   const rotate = formDialog(view, action("rotate"), {
     ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key?", confirm: "Rotate key" },
     fields: html`<p>A new key takes the place of <code>${id}</code>.</p>
-      ${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap })}`,
+      ${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap }, result)}`,
   });
   const revoke = formDialog(view, action("revoke"), {
     ...{ id: `revoke-${id}`, opener: "Revoke…", title: "Revoke the key?" },

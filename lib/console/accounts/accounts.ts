@@ -69,7 +69,8 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
       // Otherwise the page of one account would change a key of another.
       if (key !== "" && !key.startsWith(`${id}.`)) return c.notFound();
       const view = c.get("view");
-      const result = await submit(form, view, () => change(id, view.fields, key));
+      const name = key === "" ? form : `${form}-${key}`;
+      const result = await submit(name, view, () => change(id, view.fields, key));
       if (path !== "delete" || result.notice.kind === "failure")
         return sendAccountPage(c, dependencies, id, result);
       const query = new URLSearchParams(view.from);

@@ -13,7 +13,6 @@ import { parseDomainsFile } from "../../domains/parse.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
 import { type FileProblem, parseYaml, readBounded } from "../../files/bounded.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
-import type { DomainsOptions } from "./hosts.ts";
 
 export interface KnownHosts {
   readonly ok: true;
@@ -71,7 +70,16 @@ export interface DomainsFile {
   change(version: string, change: DomainChange): Promise<DomainsChange>;
 }
 
-type FileOptions = Pick<DomainsOptions, "path" | "plan" | "target" | "zones">;
+/** The file that `serve --domains` reads, and what its hosts have in common. */
+export interface FileOptions {
+  readonly path: string;
+  /** The plan of the project. */
+  readonly plan: Plan;
+  /** The platform host that the records point to, if known. */
+  readonly target?: string;
+  /** The zones of hosts, by host. They override the zones that DNS has. @default none */
+  readonly zones?: ReadonlyMap<string, string>;
+}
 
 /** Opens a domains file. It is read at every call, and parsed only if it has changed. */
 export function openDomainsFile({ path, plan, target, zones }: FileOptions): DomainsFile {

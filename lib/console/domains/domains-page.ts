@@ -15,7 +15,7 @@ import {
 } from "../page.ts";
 import { type KnownHosts, primaryOf } from "./domains-file.ts";
 import type { DomainsContext } from "./hosts.ts";
-import { hostState, UNKNOWN_TARGET } from "./verification.ts";
+import { nextStep, stateBadge, UNKNOWN_TARGET } from "./verification.ts";
 
 export async function sendDomainsPage(
   c: ConsoleRequest,
@@ -25,18 +25,31 @@ export async function sendDomainsPage(
   const view = { ...c.get("view"), list: "" };
   const { name, read } = context.file;
   const snapshot = await read();
-  const lacksTarget = snapshot.ok && snapshot.hosts.some(({ target }) => target === undefined);
-  const body = snapshot.ok
-    ? html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
-        <section class="panel flush" aria-label="All domains">${hostTable(view, context.progress, snapshot)}</section>
-        ${addPanel(view, snapshot, result)}`
-    : problemsPanel(name, snapshot.problems);
-  const lead = html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
+  if (!snapshot.ok)
+    return sendPage(c, {
+      title: "Domains",
+      lead: leadOf(name),
+      body: problemsPanel(name, snapshot.problems),
+    });
+  const { progress } = context;
+  progress.follow(snapshot.hosts);
+  const lacksTarget = snapshot.hosts.some(({ target }) => target === undefined);
+  const left = progress.countLeft();
+  const body = html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
+    <section class="panel flush cards" aria-label="All domains">${hostTable(view, progress, snapshot)}</section>
+    <p class="quiet" id="progress" aria-live="polite">${left === 0 ? "" : `${left} of ${snapshot.hosts.length} hosts are still to be looked up.`}</p>
+    ${addPanel(view, snapshot, result)}`;
   const removed = c.req.query("removed");
   const notice =
     removed === undefined ? undefined : ({ kind: "success", message: explainRemoval(removed) } as const);
-  return sendPage(c, { title: "Domains", lead, body, notice: result?.notice ?? notice });
+  const all = changeForm(view, pathOf(view, "domains", "verify"), html`<button>Verify all</button>`);
+  const actions = snapshot.hosts.length === 0 || lacksTarget ? html`` : all;
+  const page = { title: "Domains", lead: leadOf(name), actions, body, isRunning: left > 0 };
+  return sendPage(c, { ...page, notice: result?.notice ?? notice });
 }
+
+const leadOf = (name: string): Html =>
+  html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
 
 /** What a removal has changed, and what is left to do. Its address names it if it was made on the page of the host. */
 export function explainRemoval(host: string): string {
@@ -69,7 +82,9 @@ function hostTable(view: View, progress: DomainsContext["progress"], snapshot: K
     const { host } = each;
     const role = describeRole(each, snapshot);
     const link = itemLink(view, "domains", host);
-    const cells = [link, role, hostState(progress.of(host)), removeDialog(view, each, snapshot)];
+    const checked = progress.of(host);
+    const state = html`${stateBadge(each, checked)} <div class="small">${nextStep(checked)}</div>`;
+    const cells = [link, role, state, removeDialog(view, each, snapshot)];
     return { id: `host-${host}`, cells };
   });
   return table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.");

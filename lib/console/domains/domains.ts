@@ -13,15 +13,17 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   app.get("/domains", (c) => sendDomainsPage(c, context));
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   app.post("/domains/:host/verify", async (c) => {
-    const [view, name] = [c.get("view"), c.req.param("host")];
+    const name = c.req.param("host");
     const snapshot = await file.read();
     const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
     if (host === undefined) return sendHostPage(c, context, name);
-    const verify = async (): Promise<Notice> => {
-      await progress.verify(host, { reverify: view.fields["again"] !== undefined });
-      return { kind: "success", message: "DNS was looked up; the result is below." };
-    };
-    return sendHostPage(c, context, name, await submit("verify", view, verify));
+    await progress.verify(host);
+    return sendHostPage(c, context, name);
+  });
+  app.post("/domains/verify", async (c) => {
+    const snapshot = await file.read();
+    if (snapshot.ok) progress.verifyAll(snapshot.hosts);
+    return sendDomainsPage(c, context);
   });
 
   app.post("/domains", async (c) => {

@@ -6,9 +6,9 @@ import type { FormResult } from "../form.ts";
 import { type ConsoleRequest, type Html, type Notice, panel, sendPage } from "../page.ts";
 import { describeRole, problemsPanel, removeDialog } from "./domains-page.ts";
 import type { DomainsContext } from "./hosts.ts";
-import { hostState, notesOf, verificationPanel } from "./verification.ts";
+import { notesOf, stateBadge, verificationPanel } from "./verification.ts";
 
-/** Sends the page of one host. While it is on screen, a host on its way to live is verified again and again. */
+/** Sends the page of one host, which is looked up again and again while it is on screen. */
 export async function sendHostPage(
   c: ConsoleRequest,
   context: DomainsContext,
@@ -25,11 +25,11 @@ export async function sendHostPage(
     const lead = html`<code>${name}</code> is not one of the domains.`;
     return sendPage(c, { ...page, title: "No such domain", lead, status: 404 });
   }
-  progress.continue(host);
+  progress.follow([host]);
   const checked = progress.of(name);
   const lead = html`${describeRole(host, snapshot)}. To change its role, edit <code>primary</code>, <code>aliases</code>
     and <code>redirects</code> in <code>${file.name}</code>.`;
-  const actions = html`${hostState(checked)}${removeDialog(view, host, snapshot)}`;
+  const actions = html`${stateBadge(host, checked)}${removeDialog(view, host, snapshot)}`;
   const body = html`<div class="columns">
       ${recordPanel(host, await progress.record(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context.clock())}
@@ -39,7 +39,8 @@ export async function sendHostPage(
 
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
   if (c.req.query("added") === undefined) return undefined;
-  const next = target === undefined ? "" : " Set its record at the DNS provider, then choose Verify.";
+  const next =
+    target === undefined ? "" : " Set its record at the DNS provider: this page shows when it is right.";
   const message = `${host} has been added: a running server knows it from the next request on.${next}`;
   return { kind: "success", message };
 }

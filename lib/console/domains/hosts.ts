@@ -1,31 +1,19 @@
 /** The hosts of the project, and how far each is on its way to live. */
 import { setTimeout as wait } from "node:timers/promises";
+import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { type DnsRecord, recordOf } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/status/facts.ts";
 import { type CertificateProbe, findRecord } from "../../domains/status/facts.ts";
-import {
-  addDomain,
-  advanceDomain,
-  domainAt,
-  type TrackedDomain,
-  transitionDomain,
-} from "../../domains/status/status.ts";
-import { type HostObservation, type HostToVerify, observeHosts } from "../../domains/status/verify.ts";
+import { addHost, nextStatus, statusAt } from "../../domains/status/status.ts";
+import type { SeenHost } from "../../domains/status/steps.ts";
+import { type HostToVerify, type ObservedHost, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
-import type { Plan } from "../../plans/plan-limits.ts";
-import { type DomainsFile, openDomainsFile } from "./domains-file.ts";
+import { type DomainsFile, type FileOptions, openDomainsFile } from "./domains-file.ts";
 
 /** The file that `serve --domains` reads, and the means to verify its hosts. The console changes the file. */
-export interface DomainsOptions {
-  readonly path: string;
-  /** The plan of the project. */
-  readonly plan: Plan;
-  /** The platform host that the records point to, if known. */
-  readonly target?: string;
-  /** The zones of hosts, by host. They override the zones that DNS has. @default none */
-  readonly zones?: ReadonlyMap<string, string>;
+export interface DomainsOptions extends FileOptions {
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
   readonly probe: CertificateProbe;
@@ -58,10 +46,9 @@ export function openDomains(options: DomainsOptions, clock: Clock): DomainsConte
   return { file: { ...file, read }, progress, clock };
 }
 
-/** The last observation of a host, and its lifecycle since the first one. */
-export interface ObservedHost extends HostObservation {
-  /** The state at the present instant: time alone can change it. */
-  readonly domain: TrackedDomain;
+/** A host as it was last seen, with its status at the present instant: time alone can change it. */
+export interface CheckedHost extends SeenHost {
+  readonly seen: ObservedHost;
   readonly observedAt: Instant;
 }
 
@@ -69,45 +56,71 @@ export interface ObservedHost extends HostObservation {
 const MAX_RECORD_AGE_MS = 60_000;
 const MAX_RECORD_WAIT_MS = 1_000;
 
+/** The number of hosts that are looked up at the same time for the list, each with some twenty queries. */
+const MAX_CHECKS = 8;
+
+/** A live host is looked up again after so many intervals. */
+const LIVE_INTERVALS = 20;
+
 /**
- * Creates the progress of every host, from the time that this console first verifies it: names are looked up only when
- * asked. Nothing of it is stored.
+ * Creates the progress of every host, from the time that this console first looks it up: when a page with the host is open.
+ * Nothing of it is stored.
  */
 export function createProgress(
   { resolver, authorities, probe, intervalMs = 15_000 }: Omit<DomainsOptions, "path" | "plan">,
   clock: Clock,
 ) {
   const verification = { resolver, authorities, probe, deployment: DEPLOYMENT };
-  const domains = new Map<string, TrackedDomain>();
-  const found = new Map<string, Omit<ObservedHost, "domain">>();
+  const checked = new Map<string, CheckedHost>();
   const records = new Map<string, { readonly at: Instant; readonly record: Promise<DnsRecord> }>();
   const running = new Map<string, Promise<void>>();
+  /** The hosts of the list that are still to be looked up. */
+  const left = new Set<string>();
+  let sweep = Promise.resolve();
 
   async function observe(host: HostToVerify): Promise<void> {
-    const [observation] = await observeHosts([host], verification);
-    if (observation === undefined) return;
+    const [seen] = await observeHosts([host], verification);
+    if (seen === undefined) return;
     const at = clock();
-    const passed = advanceDomain(domains.get(host.host) ?? addDomain(host.host, at), observation, at);
-    domains.set(host.host, passed[passed.length - 1] ?? passed[0]);
-    found.set(host.host, { ...observation, observedAt: at });
-    const { record } = observation.verification;
+    const before = checked.get(host.host)?.status ?? addHost(host.host, at);
+    checked.set(host.host, { status: nextStatus(before, seen, at), seen, observedAt: at });
+    const { record } = seen;
     if (record !== undefined) records.set(host.host, { at, record: Promise.resolve(record) });
   }
 
-  /** One verification of a host at a time. */
+  /** One verification of a host at a time. It never throws: an error is part of its result. */
   function start(host: HostToVerify): Promise<void> {
     const started = running.get(host.host) ?? observe(host).finally(() => running.delete(host.host));
     running.set(host.host, started);
     return started;
   }
 
-  function of(host: string): ObservedHost | undefined {
-    const [domain, last] = [domains.get(host), found.get(host)];
-    return domain && last && { ...last, domain: domainAt(domain, clock()) };
+  function of(host: string): CheckedHost | undefined {
+    const last = checked.get(host);
+    return last && { ...last, status: statusAt(last.status, clock()) };
+  }
+
+  function isDue({ host, target }: HostToVerify): boolean {
+    const last = of(host);
+    if (target === undefined || running.has(host)) return false;
+    const intervals = last?.status.state === "live" ? LIVE_INTERVALS : 1;
+    return last === undefined || clock() - last.observedAt >= intervals * intervalMs;
+  }
+
+  function startAnew(host: string): void {
+    if (of(host)?.status.state === "needs_attention") checked.delete(host);
+  }
+
+  /** Looks up some hosts at a time. Does not wait. */
+  function check(hosts: readonly HostToVerify[]): void {
+    for (const { host } of hosts) left.add(host);
+    const run = async () => {
+      await mapBounded(hosts, MAX_CHECKS, (host) => start(host).finally(() => left.delete(host.host)));
+    };
+    sweep = sweep.then(run);
   }
 
   return {
-    /** The last observation of a host. */
     of,
     /** The record that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
     record(host: HostToVerify): Promise<DnsRecord> {
@@ -119,24 +132,27 @@ export function createProgress(
       const guess = recordOf(host, target, zone === undefined ? [] : [zone]);
       return Promise.race([record, wait(MAX_RECORD_WAIT_MS, guess, { ref: false })]);
     },
-    /** Verifies a host now. With `reverify`, a host that needs attention starts anew. */
-    async verify(host: HostToVerify, { reverify }: { readonly reverify: boolean }): Promise<void> {
+    /** Verifies a host now. One that needs attention starts anew. */
+    async verify(host: HostToVerify): Promise<void> {
       await running.get(host.host);
-      const earlier = reverify ? domains.get(host.host) : undefined;
-      const anew = earlier && transitionDomain(earlier, "reverify", clock());
-      if (anew?.ok) domains.set(host.host, anew.domain);
+      startAnew(host.host);
       await start(host);
     },
-    /** Verifies a host again if it is on its way to live, and if the last time is long enough ago. Does not wait. */
-    continue(host: HostToVerify): void {
-      const last = of(host.host);
-      if (last === undefined || ["live", "needs_attention"].includes(last.domain.state)) return;
-      // A verification never throws: an error is part of its result.
-      if (clock() - last.observedAt >= intervalMs) void start(host);
+    /** Verifies every host, as `verify` does. Does not wait. */
+    verifyAll(hosts: readonly HostToVerify[]): void {
+      for (const { host } of hosts) startAnew(host);
+      check(hosts.filter(({ target }) => target !== undefined));
     },
+    /** Looks up the hosts of an open page whose last time is long enough ago. Does not wait. */
+    follow(hosts: readonly HostToVerify[]): void {
+      const due = left.size > 0 ? [] : hosts.filter(isDue);
+      if (due.length > 0) check(due);
+    },
+    /** The number of hosts that are still to be looked up. */
+    countLeft: (): number => left.size,
     /** Removes the progress of every host except these. */
     keep(hosts: readonly string[]): void {
-      for (const known of [domains, found, records])
+      for (const known of [checked, records])
         for (const host of known.keys()) if (!hosts.includes(host)) known.delete(host);
     },
   };

@@ -21,23 +21,26 @@ export type DnsState = "ok" | AspectState<"dns">;
 /** The state of the CAA records: `allowed` if the authority may issue a certificate for the host. */
 export type CertificateState = "allowed" | AspectState<"certificate">;
 
-/**
- * Both aspects as one state of the lifecycle: `verified` if both are right, `pending_dns` while the records are wrong,
- * `needs_attention` if only the certificate is forbidden. `unknown` if a lookup failed, which changes no state.
- */
-export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
+/** What was seen of a host at one time. What was not looked at is missing, and changes nothing. */
+export interface HostFacts {
+  readonly dns?: DnsState;
+  readonly certificate?: CertificateState;
+  readonly reasons?: readonly Pick<Reason, "code">[];
+  /** The certificate that a visitor gets. It counts only while the records point to the platform. */
+  readonly served?: Pick<CertificateCheck, "outcome">;
+  /** What the certificate authority says about its own work, if the platform can ask it. */
+  readonly authority?: AuthorityAnswer;
+}
 
-/** The result of verifying a host against live DNS. */
-export interface Verification {
-  readonly host: string;
-  readonly state: VerificationState;
-  /** Present only in the state `needs_attention`. */
-  readonly attention?: "certificate_forbidden";
+/** `timed_out`: it has stopped trying to validate the host. `rejected`: it issues none, or what it issued has ended. */
+export type AuthorityAnswer = "requested" | "issued" | "rejected" | "timed_out";
+
+/** What DNS has about a host, in three aspects, with everything that is wrong and where it was seen. */
+export interface DnsFacts extends HostFacts {
   readonly dns: DnsState;
   readonly certificate: CertificateState;
   /** The value that is set at the DNS provider. Present only if it points to the target. */
   readonly found?: string;
-  /** Everything that is wrong, in both aspects. */
   readonly reasons: readonly Reason[];
   /** Facts that change no state, such as a limit in a CAA record. */
   readonly notes: readonly string[];
@@ -67,11 +70,8 @@ export interface VerificationOptions {
   readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
 }
 
-/**
- * Queries live DNS for a host and returns its state with every reason why it is not verified. See
- * lib/domains/README.md#domain-verification.
- */
-export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
+/** Queries live DNS for a host. */
+export async function findFacts(host: string, options: VerificationOptions): Promise<DnsFacts> {
   const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
   const zone = await findZone(resolver, host, options);
   const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
@@ -88,11 +88,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
   reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));
   const dns = aspectState<"dns">("dns", reasons) ?? "ok";
   const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
-  const state = stateOf(dns, certificate, validation.length === 0);
   return {
-    host,
-    state,
-    ...(state === "needs_attention" ? { attention: "certificate_forbidden" } : {}),
     dns,
     certificate,
     ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
@@ -125,13 +121,6 @@ async function checkValidation(
     const isOfZone = ["unknown", "lame", "not_delegated"].includes(REASONS[reason.code].state);
     return { ...reason, host, code: isOfZone ? reason.code : "validation_record" };
   });
-}
-
-function stateOf(dns: DnsState, certificate: CertificateState, isValidated: boolean): VerificationState {
-  if (dns === "unknown") return "unknown";
-  if (dns !== "ok" || !isValidated) return "pending_dns";
-  if (certificate === "allowed") return "verified";
-  return certificate === "unknown" ? "unknown" : "needs_attention";
 }
 
 function aspectState<A extends "dns" | "certificate">(

@@ -1,13 +1,14 @@
 import { escapeControls, formatTimestamp } from "../../core/text.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import type { CertificateCheck, Deployment, Verification } from "./facts.ts";
-import { REASONS } from "./reasons.ts";
+import type { AuthorityAnswer, CertificateCheck, Deployment, DnsFacts } from "./facts.ts";
+import { REASONS, withoutImplied } from "./reasons.ts";
 import {
   type AttentionReason,
+  addHost,
   CERTIFICATE_TIMEOUT_MS,
-  type DomainState,
-  type StackStatus,
-  type TrackedDomain,
+  type HostState,
+  type HostStatus,
+  nextStatus,
   VALIDATION_TIMEOUT_MS,
 } from "./status.ts";
 
@@ -28,11 +29,11 @@ const VERIFY: Readonly<Record<Deployment, string>> = {
 };
 
 /**
- * Returns the next steps for a domain in its present state, one per entry. Takes a domain of the lifecycle, or the
- * result of a verification, whose state is `unknown` if a lookup failed.
+ * The next steps for a host in its present state, one per entry. Takes a status, or the result of a verification, whose
+ * state is `unknown` if a lookup failed.
  */
 export function adviceFor(
-  domain: { readonly state: DomainState | "unknown"; readonly attention?: AttentionReason },
+  domain: { readonly state: HostState | "unknown"; readonly attention?: AttentionReason },
   deployment: Deployment = "stack",
 ): readonly string[] {
   const { state, attention = "certificate_overdue" } = domain;
@@ -50,58 +51,95 @@ export function adviceFor(
     case "live":
       return ["Nothing to do."];
     case "needs_attention":
-      return ATTENTION[attention](request, verify);
-    case "removed":
-      return ["Remove its record at the DNS provider as well, so that no record points here."];
+      return adviseOn(attention, request, verify);
     case "unknown":
       return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
   }
 }
 
-/** The next steps for a domain: the fixes of what a verification has found, and what else its state advises. */
-export function stepsFor(
-  domain: Parameters<typeof adviceFor>[0],
-  fixes: readonly string[],
-  deployment: Deployment,
-): readonly string[] {
-  if (domain.state === "live") return fixes;
-  // A fix says which record to set, and how.
-  if (domain.state === "pending_dns" && fixes.length > 0) return [...fixes, PROPAGATION];
-  return [...fixes, ...adviceFor(domain, deployment)];
+/** A host as it was last seen, and its status then. */
+export interface SeenHost {
+  readonly status: HostStatus;
+  readonly seen: Pick<DnsFacts, "reasons" | "certificate" | "found"> & {
+    readonly state: HostState | "unknown";
+    readonly served?: CertificateCheck;
+  };
 }
 
-const CHECK_CERTIFICATE = [
-  "Check that the domain still verifies: run 'store-orders domains check'.",
-  "Check that CAA records do not block the certificate authority.",
-] as const;
+/** True if DNS did not answer for a host on its way, so that nobody knows more about it than before. */
+export const isUnanswered = ({ status, seen }: SeenHost): boolean =>
+  seen.state === "unknown" && status.state !== "live" && status.state !== "needs_attention";
 
-const ATTENTION: Readonly<Record<AttentionReason, (request: string, verify: string) => readonly string[]>> = {
-  validation_timed_out: (request, verify) => [
-    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-    `Set the record at the DNS provider, then ${verify}`,
-    request,
-  ],
-  certificate_forbidden: (request, verify) => [
-    `Change the CAA records that forbid the certificate, then ${verify}`,
-    `If the authority has already rejected a request: ${request}`,
-    PROPAGATION,
-  ],
-  certificate_overdue: (request) => [
-    "No certificate has been issued 30 minutes after verification.",
-    ...CHECK_CERTIFICATE,
-    request,
-  ],
-  certificate_failed: (request) => [
-    "The certificate is not valid, or its authority rejected it.",
-    ...CHECK_CERTIFICATE,
-    request,
-  ],
-  dns_broken: (_request, verify) => [
-    "The DNS records no longer lead to the platform.",
-    `Fix them at the DNS provider, then ${verify}`,
-    PROPAGATION,
-  ],
+/**
+ * What to do for a host, one step per entry: the fixes of what was found, and what else its state advises. `isNamed`: each
+ * fix says what it is for.
+ */
+export function stepsFor(
+  host: SeenHost,
+  deployment: Deployment,
+  { isNamed = false }: { readonly isNamed?: boolean } = {},
+): readonly string[] {
+  const { status, seen } = host;
+  // A fix says which record to set, and how.
+  const fixes = withoutImplied(seen.reasons).map(({ code, fix }) =>
+    isNamed ? `${REASONS[code].title} ${fix}` : fix,
+  );
+  if (status.state === "live") return fixes;
+  if (isUnanswered(host)) return [...fixes, ...adviceFor({ state: "unknown" })];
+  if (status.state === "pending_dns" && fixes.length > 0) return [...fixes, PROPAGATION];
+  return [...fixes, ...adviceFor(status, deployment)];
+}
+
+/** The states in words. */
+export const STATE_NAMES: Readonly<Record<HostState, string>> = {
+  pending_dns: "Waiting for DNS",
+  verified: "Verified",
+  certificate_pending: "Certificate pending",
+  live: "Live",
+  needs_attention: "Needs attention",
 };
+
+/** The cause of a host's need for attention, as a sentence. */
+const ATTENTION_NAMES: Readonly<Record<AttentionReason, string>> = {
+  validation_timed_out:
+    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+  certificate_forbidden: "CAA records forbid the certificate.",
+  certificate_overdue: "No certificate has been issued 30 minutes after verification.",
+  certificate_failed: "The certificate is not valid, or its authority rejected it.",
+  dns_broken: "The DNS records no longer lead to the platform.",
+};
+
+function adviseOn(attention: AttentionReason, request: string, verify: string): readonly string[] {
+  const cause = ATTENTION_NAMES[attention];
+  switch (attention) {
+    case "validation_timed_out":
+      return [cause, `Set the record at the DNS provider, then ${verify}`, request];
+    case "certificate_forbidden":
+      return [
+        `Change the CAA records that forbid the certificate, then ${verify}`,
+        `If the authority has already rejected a request: ${request}`,
+        PROPAGATION,
+      ];
+    case "dns_broken":
+      return [cause, `Fix them at the DNS provider, then ${verify}`, PROPAGATION];
+    case "certificate_overdue":
+    case "certificate_failed":
+      return [
+        cause,
+        "Check that the domain still verifies: run 'store-orders domains check'.",
+        "Check that CAA records do not block the certificate authority.",
+        request,
+      ];
+  }
+}
+
+/** Why a host is in its state, as a sentence. Undefined if nothing is wrong with it. */
+export function causeOf(host: SeenHost): string | undefined {
+  const { status, seen } = host;
+  const [reason] = withoutImplied(seen.reasons);
+  if (reason !== undefined) return REASONS[reason.code].title;
+  return status.attention && ATTENTION_NAMES[status.attention];
+}
 
 /** A step on the way of a host to live, as its owner experiences it. */
 export interface ProgressStep {
@@ -110,54 +148,66 @@ export interface ProgressStep {
   readonly detail: string;
 }
 
-/** The progress of a host to live, from its status and its last observation. Pure. */
-export function describeProgress(
-  domain: TrackedDomain,
-  {
-    verification,
-    certificate,
-  }: {
-    readonly verification: Pick<Verification, "found" | "reasons" | "certificate">;
-    readonly certificate?: CertificateCheck;
-  },
-): readonly ProgressStep[] {
-  const [problem] = verification.reasons.filter(({ code }) => REASONS[code].aspect === "dns");
-  const caaFailed = domain.state !== "pending_dns" && verification.certificate === "unknown";
+/** The progress of a host to live. */
+export function describeProgress({ status, seen }: SeenHost): readonly ProgressStep[] {
+  const [problem] = seen.reasons.filter(({ code }) => REASONS[code].aspect === "dns");
+  const caaFailed = status.state !== "pending_dns" && seen.certificate === "unknown";
   const details = [
-    ["record", verification.found ?? problem?.found ?? "not checked"],
+    ["record", seen.found ?? problem?.found ?? "not checked"],
     ["verified", caaFailed ? "the lookup of CAA records failed" : ""],
-    ["certificate", describeCertificate(domain, certificate)],
+    ["certificate", describeCertificate(status, seen.served)],
     ["live", ""],
   ] as const;
-  const [done, then] = stepsDone(domain);
+  const [done, then] = stepsDone(status);
   return details.map(([name, detail], index) => {
     return { name, status: index < done ? "done" : index === done ? then : "next", detail };
   });
 }
 
 /** How many steps are done, and the status of the one after them. */
-function stepsDone({ state, attention }: TrackedDomain): [done: number, then: ProgressStep["status"]] {
-  const steps: Readonly<Record<DomainState, [done: number, then: ProgressStep["status"]]>> = {
-    pending_dns: [0, "current"],
-    verified: [2, "current"],
-    certificate_pending: [2, "current"],
-    live: [4, "next"],
-    needs_attention: [attention === "dns_broken" || attention === "validation_timed_out" ? 0 : 2, "failed"],
-    removed: [0, "next"],
-  };
-  return steps[state];
+function stepsDone({ state, attention }: HostStatus): [done: number, then: ProgressStep["status"]] {
+  if (state === "live") return [4, "next"];
+  if (state === "needs_attention")
+    return [attention === "dns_broken" || attention === "validation_timed_out" ? 0 : 2, "failed"];
+  return [state === "pending_dns" ? 0 : 2, "current"];
 }
 
-function describeCertificate({ state }: TrackedDomain, check: CertificateCheck | undefined): string {
-  if (check?.outcome === "valid")
-    return `valid until ${new Date(check.expiresAt).toISOString().slice(0, 10)}`;
-  if (state === "pending_dns" || state === "removed") return "";
-  const seen = check === undefined ? "" : `; ${check.found}`;
+function describeCertificate({ state }: HostStatus, served: CertificateCheck | undefined): string {
+  if (served?.outcome === "valid")
+    return `valid until ${new Date(served.expiresAt).toISOString().slice(0, 10)}`;
+  if (state === "pending_dns") return "";
+  const seen = served === undefined ? "" : `; ${served.found}`;
   return state === "certificate_pending" ? `requested${seen}` : seen.slice(2);
 }
 
+/** The status of a host in the last update of its stack, as the outputs have it. Much may have changed since. */
+export interface StackStatus {
+  readonly state: HostState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: AttentionReason;
+  /** The cause of this state. */
+  readonly reason: string;
+  /** The next steps, one per entry. Empty if there is nothing to do. */
+  readonly next: readonly string[];
+  /** The time of the request for the awaited certificate. */
+  readonly since?: string;
+  /** The time at which ACM stops validating for it. */
+  readonly until?: string;
+}
+
+/** A host of a stack. */
+export interface StackHost {
+  readonly host: string;
+  /** Who sets its records: the stack at its DNS provider, or by hand its operator. */
+  readonly dns: "cloudflare" | "route53" | "manual";
+  /** The number that the host has under `reverify`. */
+  readonly reverify: number;
+  /** The record by which ACM validates the host, as far as it is known. */
+  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
+}
+
 /** The status of a certificate, as ACM names it. */
-type CertificateStatus =
+export type CertificateStatus =
   | "ISSUED"
   | "INACTIVE"
   | "EXPIRED"
@@ -166,90 +216,98 @@ type CertificateStatus =
   | "VALIDATION_TIMED_OUT"
   | "FAILED";
 
-/** A host whose DNS is managed elsewhere and that awaits its certificate. */
-interface AwaitedCertificate {
-  readonly host: string;
-  /** Missing if ACM has not been asked about this certificate: it was requested by the present run. */
-  readonly status?: CertificateStatus | undefined;
-  /** RFC 3339. Missing if it is not known. */
-  readonly requestedAt?: string | undefined;
-  /** What was observed of its validation record. @default not looked up */
-  readonly verification?: Pick<Verification, "reasons"> | undefined;
-  /** The number of the host under `reverify`. */
-  readonly reverify: number;
-}
-
-/** Describes a host whose record this stack manages: it is set, and everything else before it. */
+/** The status of a host whose record this stack manages: it is set, and everything else before it. */
 export const SERVED: StackStatus = { state: "live", reason: "The record points to the API.", next: [] };
 
-/** Describes a host that is prepared, except for its record. */
+/** The status of a host that is prepared, except for its record. */
 export function describeHeldHost(host: string): StackStatus {
   const reason = "The host is under 'hold': everything is prepared, but its record is not set.";
   const step = `Remove ${host} from store-orders:hold and update. If it is served elsewhere now, follow infra/domains/README.md#move-a-live-host.`;
   return { state: "pending_dns", reason, next: [step] };
 }
 
-/** Describes a host whose certificate has not been issued. Pure. */
-export function describeAwaitedCertificate(awaited: AwaitedCertificate): StackStatus {
-  const { host, status, requestedAt, verification, reverify } = awaited;
-  const problem = verification?.reasons.find(({ code }) => code === "validation_record");
-  // A lookup that fails says nothing.
-  const validated = verification?.reasons.every(
-    ({ code }) => code === "target_unknown" || REASONS[code].aspect === "certificate",
-  );
+/** What an update found out about a host whose records the operator sets. */
+interface ManualHost extends Pick<StackHost, "host" | "reverify"> {
+  /** True if the host has a domain name, which takes an issued certificate. */
+  readonly isPrepared: boolean;
+  /** The status of its certificate. Missing if ACM was not asked: the present run has requested it, or it is another's. */
+  readonly certificate?: CertificateStatus | undefined;
+  /** RFC 3339. Missing if it is not known. */
+  readonly requestedAt?: string | undefined;
+  /** What was observed of its records, before the domain name only of the validation record. @default not looked up */
+  readonly seen?: Pick<DnsFacts, "dns" | "reasons"> | undefined;
+}
+
+/** The status of a host whose records the operator sets. Pure. */
+export function describeManualHost(manual: ManualHost): StackStatus {
+  const { host, isPrepared, certificate, reverify, seen } = manual;
+  const authority = (certificate && ENDED[certificate]) ?? (isPrepared ? "issued" : "requested");
+  const facts = { authority, ...(seen && { dns: seen.dns, reasons: seen.reasons }) };
+  const { state, attention } = nextStatus(addHost(host, 0), facts, 0);
+  const status = { state, ...(attention && { attention }) };
   const renew = describeReverify(host, reverify);
-  if (status === "VALIDATION_TIMED_OUT") {
+  if (attention === "validation_timed_out") {
     const reason = `ACM gave up, because it did not find the validation record within ${HOURS} hours of the request.`;
     const next = [renew, "Then set the validationRecord in the outputs at the DNS provider."];
-    return { state: "needs_attention", attention: "validation_timed_out", reason, next };
+    return { ...status, reason, next };
   }
-  if (status === "FAILED") {
+  if (certificate === "FAILED") {
     const check = `Check that CAA records do not block the certificate authority, and that ACM accepts the name: the console of ACM shows the reason.`;
     const reason = "ACM rejected the request for the certificate (FAILED).";
-    return { state: "needs_attention", attention: "certificate_failed", reason, next: [check, renew] };
+    return { ...status, reason, next: [check, renew] };
   }
+  if (attention !== undefined) {
+    const keep = "Check that the validationRecord is still set at the DNS provider: renewals need it.";
+    return { ...status, reason: `The certificate is no longer valid (${certificate}).`, next: [keep, renew] };
+  }
+  return { ...status, ...(isPrepared ? describeRecord(manual) : describeAwaited(state, manual)) };
+}
+
+const ENDED: Readonly<Partial<Record<CertificateStatus, AuthorityAnswer>>> = {
+  VALIDATION_TIMED_OUT: "timed_out",
+  FAILED: "rejected",
+  EXPIRED: "rejected",
+  REVOKED: "rejected",
+  INACTIVE: "rejected",
+};
+
+/** A host whose certificate has not been issued. */
+function describeAwaited(
+  state: HostState,
+  { host, requestedAt, reverify, seen }: ManualHost,
+): Omit<StackStatus, "state"> {
   const period = periodOf(requestedAt);
   const since = period.since === undefined ? "" : ` since ${period.since}`;
   const until = period.until === undefined ? "" : `, at ${period.until}`;
   const update = "Update again once ACM has issued the certificate: the outputs then have the host's record.";
-  if (validated) {
+  if (state === "certificate_pending") {
     const reason = `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`;
-    const late = `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${renew}`;
-    return { state: "certificate_pending", reason, next: [update, late], ...period };
+    const late = `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${describeReverify(host, reverify)}`;
+    return { reason, next: [update, late], ...period };
   }
+  const problem = seen?.reasons.find(({ code }) => code === "validation_record");
   const reason = `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`;
   const step = `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`;
   const fixes = problem === undefined ? [] : [escapeControls(problem.fix)];
-  return { state: "pending_dns", reason, next: [step, ...fixes, update], ...period };
+  return { reason, next: [step, ...fixes, update], ...period };
 }
 
-/** Describes a host whose certificate has been issued and whose record the operator sets. Pure. */
-export function describeRecord(
-  host: string,
-  status: CertificateStatus | undefined,
-  verification: Pick<Verification, "dns" | "reasons"> | undefined,
-  reverify: number,
-): StackStatus {
-  if (status === "EXPIRED" || status === "REVOKED" || status === "INACTIVE") {
-    const keep = "Check that the validationRecord is still set at the DNS provider: renewals need it.";
-    const reason = `The certificate is no longer valid (${status}).`;
-    const next = [keep, describeReverify(host, reverify)];
-    return { state: "needs_attention", attention: "certificate_failed", reason, next };
-  }
-  const validation = verification?.reasons.find(({ code }) => code === "validation_record");
-  if (verification?.dns === "ok" && validation !== undefined) {
+/** A host whose certificate has been issued. */
+function describeRecord({ seen }: ManualHost): Omit<StackStatus, "state"> {
+  const validation = seen?.reasons.find(({ code }) => code === "validation_record");
+  if (seen?.dns === "ok" && validation !== undefined) {
     const reason = `${SERVED.reason} The certificate cannot be renewed, because its validation record is not right: ${escapeControls(validation.found)}.`;
-    return { ...SERVED, reason, next: [escapeControls(validation.fix)] };
+    return { reason, next: [escapeControls(validation.fix)] };
   }
-  if (verification?.dns === "ok") return SERVED;
-  const [problem] = verification?.reasons ?? [];
+  if (seen?.dns === "ok") return SERVED;
+  const [problem] = seen?.reasons ?? [];
   const update = "Update again once it is set: the host is then reported as live.";
-  if (verification === undefined || problem === undefined) {
+  if (problem === undefined) {
     const reason = "The certificate has been issued. The record of the host has not been checked.";
-    return { state: "pending_dns", reason, next: ["Set the record at the DNS provider.", update] };
+    return { reason, next: ["Set the record at the DNS provider.", update] };
   }
   const reason = `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`;
-  return { state: "pending_dns", reason, next: [escapeControls(problem.fix), PROPAGATION, update] };
+  return { reason, next: [escapeControls(problem.fix), PROPAGATION, update] };
 }
 
 const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);
@@ -262,17 +320,6 @@ function periodOf(requestedAt: string | undefined): Pick<StackStatus, "since" | 
   const start = Date.parse(requestedAt ?? "");
   if (Number.isNaN(start)) return {};
   return { since: formatTimestamp(start), until: formatTimestamp(start + VALIDATION_TIMEOUT_MS) };
-}
-
-/** A host of a stack. */
-export interface StackHost {
-  readonly host: string;
-  /** Who sets its records: the stack at its DNS provider, or by hand its operator. */
-  readonly dns: "cloudflare" | "route53" | "manual";
-  /** The number that the host has under `reverify`. */
-  readonly reverify: number;
-  /** The record by which ACM validates the host, as far as it is known. */
-  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
 }
 
 /** The steps after an update that has waited for a certificate in vain. `dns` and the record say what can be looked at. */

@@ -1,16 +1,55 @@
+/** Verifies hosts: what DNS has about them, the state that follows, and what to do next. */
 import { mapBounded } from "../../core/concurrency.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import type { DnsRecord } from "../records.ts";
 import { memoizeResolver } from "../verification/resolver.ts";
 import {
+  type CertificateCheck,
   type CertificateProbe,
+  type DnsFacts,
+  findFacts,
   findRecord,
-  type Verification,
   type VerificationOptions,
-  verifyHost,
 } from "./facts.ts";
-import type { DomainObservation, StackStatus } from "./status.ts";
-import { adviceFor } from "./steps.ts";
+import { REASONS } from "./reasons.ts";
+import { adviceFor, type StackStatus } from "./steps.ts";
+
+/**
+ * Both aspects as one state: `verified` if both are right, `pending_dns` while the records are wrong, `needs_attention` if
+ * only the certificate is forbidden. `unknown` if a lookup failed, which changes no state of the host.
+ */
+export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
+
+/** The result of verifying a host against live DNS. */
+export interface Verification extends Omit<DnsFacts, "served" | "authority"> {
+  readonly host: string;
+  readonly state: VerificationState;
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: "certificate_forbidden";
+}
+
+/**
+ * Queries live DNS for a host and returns its state with every reason why it is not verified. See
+ * lib/domains/README.md#domain-verification.
+ */
+export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
+  const facts = await findFacts(host, options);
+  const state = stateOf(facts);
+  return {
+    host,
+    state,
+    ...(state === "needs_attention" && { attention: "certificate_forbidden" }),
+    ...facts,
+  };
+}
+
+function stateOf({ dns, certificate, reasons }: DnsFacts): VerificationState {
+  if (dns === "unknown") return "unknown";
+  if (dns !== "ok" || reasons.some(({ code }) => REASONS[code].aspect !== "certificate"))
+    return "pending_dns";
+  if (certificate === "allowed") return "verified";
+  return certificate === "unknown" ? "unknown" : "needs_attention";
+}
 
 /** A host to verify, with its own target if hosts have different ones. */
 export interface HostToVerify
@@ -54,20 +93,19 @@ export async function verifyHosts(
   return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);
 }
 
-export interface HostObservation extends DomainObservation {
-  readonly verification: HostReport;
+/** The report on a host with the certificate that its visitors get. */
+export interface ObservedHost extends HostReport {
+  /** Missing if it was not looked at: that of another server says nothing about this host. */
+  readonly served?: CertificateCheck;
 }
 
 /** Verifies every host and, if its records point to the platform, reads its certificate. */
 export async function observeHosts(
   hosts: readonly HostToVerify[],
   { probe, ...options }: HostsVerificationOptions & { readonly probe: CertificateProbe },
-): Promise<readonly HostObservation[]> {
+): Promise<readonly ObservedHost[]> {
   const reports = await verifyHosts(hosts, options);
-  return mapBounded(reports, MAX_CONCURRENT_HOSTS, async (verification) => {
-    // The certificate of another server says nothing about this host.
-    return verification.dns === "ok"
-      ? { verification, certificate: await probe(verification.host) }
-      : { verification };
-  });
+  return mapBounded(reports, MAX_CONCURRENT_HOSTS, async (report) =>
+    report.dns === "ok" ? { ...report, served: await probe(report.host) } : report,
+  );
 }

@@ -22,7 +22,7 @@ test.each<[string, string, Record<string, string>, string, string]>([
   [
     "accounts",
     "create-perDay",
-    { accountId: "a", plan: "enterprise", perMinute: "5" },
+    { accountId: "a", plan: "enterprise", perMinute: "5", perDay: "" },
     "perDay",
     "Give a whole",
   ],
@@ -43,21 +43,22 @@ test.each<[string, string, Record<string, string>, string, string]>([
     const { status, text } = await post(path, fields);
     expect(status).toBe(422);
     expect(text).toContain(`id="${id}-error">${error}`);
-    expect(text).toContain(`</strong> ${name}: ${error}`);
+    expect(text).toContain("</strong> Correct what is marked in the form.");
+    expect(text.split(error)).toHaveLength(2);
     if (fields[name] !== undefined) expect(text).toContain(`value="${fields[name]}"`);
     expect((await console.store.accounts.find("acme"))?.keys).toEqual([]);
   },
 );
 
-test("a key is rotated with an overlap, and one that no form offers is rejected by the name of its field", async () => {
+test("a key is rotated with an overlap, and one that no form offers is rejected at its field", async () => {
   await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
   await post("accounts/acme/keys");
   const key = (await console.store.accounts.find("acme"))?.keys[0]?.id ?? "";
   const { status, text } = await post(`accounts/acme/keys/${key}/rotate`, { overlapMs: "soon" });
-  expect([status, text.includes("</strong> overlapMs: Use an overlap from 0 to 90 days.")]).toEqual([
-    422,
-    true,
-  ]);
+  expect([
+    status,
+    text.includes(`id="rotate-${key}-overlapMs-error">Use an overlap from 0 to 90 days.`),
+  ]).toEqual([422, true]);
   const rotated = await post(`accounts/acme/keys/${key}/rotate`, { overlapMs: "3600000" });
   expect(rotated.text).toMatch(/id="issued-key">so_test_acme_\w+</);
   const [old, successor] = (await console.store.accounts.find("acme"))?.keys ?? [];

@@ -89,3 +89,30 @@ test("without the target of the records, the list and the page of a host say wha
     expect(text).not.toMatch(/choose Verify|\/verify"/);
   }
 });
+
+test("the list shows the state of each domain, why, and what to do, and goes on by itself without scripts", async () => {
+  const first = await console.textOf("domains");
+  expect(first).toContain('<noscript><meta http-equiv="refresh" content="3"></noscript>');
+  await expect.poll(() => console.textOf("domains")).not.toContain("still to be looked up");
+  const text = await console.textOf("domains");
+  expect(text).not.toContain('http-equiv="refresh"');
+  expect(text.match(/Waiting for DNS/g)).toHaveLength(2);
+  expect(text.match(/<strong>The record is missing\.<\/strong>/g)).toHaveLength(2);
+  expect(text).toContain("add the CNAME record: name orders, value platform.example.net, TTL 3600.");
+  const all = await console.post("domains/verify", {});
+  expect([all.status, /Done\.|Not done\./.test((await all.text()).split("</template>")[1] ?? "")]).toEqual([
+    200,
+    false,
+  ]);
+});
+
+test("no Done. stands above the result of a verification, and an error of a field is shown once", async () => {
+  const verified = await console.post("domains/www.example.com/verify", {});
+  const [, main = ""] = (await verified.text()).split("</template>");
+  expect(main).toContain("Waiting for DNS");
+  expect(main).not.toContain("Done.");
+  const added = await console.post("domains", { version, host: "localhost" });
+  const [, shown = ""] = (await added.text()).split("</template>");
+  expect([added.status, shown.match(/one label|two labels|single label/g)?.length]).toEqual([422, 1]);
+  expect(shown).not.toContain("host: ");
+});

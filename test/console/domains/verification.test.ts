@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createProgress } from "../../../lib/console/domains/hosts.ts";
-import { nextSteps } from "../../../lib/console/domains/verification.ts";
-import { adviceFor } from "../../../lib/domains/status/steps.ts";
+import { adviceFor, stepsFor } from "../../../lib/domains/status/steps.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../../lib/domains/verification/resolver.ts";
 
@@ -28,66 +27,98 @@ function useProgress() {
   return { world, progress, settle };
 }
 
-test("nothing is looked up until somebody asks, and then at most every 15 seconds, until the host is live", async () => {
+test("a host is looked up when its page is opened, then every 15 seconds, and every five minutes once it is live", async () => {
   const { world, progress, settle } = useProgress();
-  progress.continue(HOST);
-  expect(world.queries).toBe(0);
-  await progress.verify(HOST, { reverify: false });
-  expect(progress.of(HOST.host)?.domain.state).toBe("certificate_pending");
-  const first = world.queries;
-  world.now = 14_999;
-  progress.continue(HOST);
-  await settle();
-  expect(world.queries).toBe(first);
-  world.now = 15_000;
+  const queriesAt = async (now: number) => {
+    world.now = now;
+    progress.follow([HOST]);
+    progress.follow([HOST]);
+    await settle();
+    return world.queries;
+  };
+  expect(progress.of(HOST.host)).toBeUndefined();
+  const once = await queriesAt(0);
+  expect(once).toBeGreaterThan(0);
+  expect(progress.of(HOST.host)?.status.state).toBe("certificate_pending");
+  expect(await queriesAt(14_999)).toBe(once);
   world.hasCertificate = true;
-  progress.continue(HOST);
-  progress.continue(HOST);
-  await settle();
-  expect(world.queries).toBe(2 * first);
-  expect(progress.of(HOST.host)?.domain.state).toBe("live");
-  world.now = MINUTE;
-  progress.continue(HOST);
-  await settle();
-  expect(world.queries).toBe(2 * first);
+  expect(await queriesAt(15_000)).toBe(2 * once);
+  expect(progress.of(HOST.host)?.status.state).toBe("live");
+  expect(await queriesAt(15_000 + 5 * MINUTE - 1)).toBe(2 * once);
+  expect(await queriesAt(15_000 + 5 * MINUTE)).toBe(3 * once);
 });
 
-test("time alone makes a host need attention after 30 minutes, and only Re-verify begins anew", async () => {
-  const { world, progress } = useProgress();
-  await progress.verify(HOST, { reverify: false });
+test("the hosts of a list are looked up eight at a time, and counted until the last one is done", async () => {
+  const waiting: (() => void)[] = [];
+  const resolver = (async (name: string) => {
+    if (!name.startsWith("www")) return { outcome: "nodata" };
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return { outcome: "nodata" };
+  }) as DnsResolver;
+  const probe = async () => ({ outcome: "unreachable", found: "" }) as const;
+  const progress = createProgress({ resolver, probe, authorities: [AUTHORITIES.amazon] }, () => 0);
+  const hosts = Array.from({ length: 20 }, (_, index) => ({ ...HOST, host: `www.shop-${index}.com` }));
+  progress.follow([...hosts, { ...HOST, target: undefined }]);
+  progress.follow(hosts);
+  await expect.poll(() => waiting.length).toBeGreaterThanOrEqual(8);
+  expect(hosts.filter(({ host }) => progress.of(host) !== undefined)).toEqual([]);
+  expect(progress.countLeft()).toBe(20);
+  const most = new Set<number>();
+  await expect
+    .poll(
+      () => {
+        for (const resume of waiting.splice(0)) resume();
+        most.add(progress.countLeft());
+        return progress.countLeft();
+      },
+      { interval: 1 },
+    )
+    .toBe(0);
+  expect(most.size).toBeGreaterThan(2);
+  expect(hosts.every(({ host }) => progress.of(host)?.status.state === "pending_dns")).toBe(true);
+});
+
+test("a host that needs attention is live as soon as it is right; Verify and Verify all try it anew", async () => {
+  const { world, progress, settle } = useProgress();
+  await progress.verify(HOST);
   world.now = 30 * MINUTE;
-  const checked = progress.of(HOST.host);
-  expect(checked?.domain).toMatchObject({ state: "needs_attention", attention: "certificate_overdue" });
-  expect(checked && nextSteps(checked)).toEqual(
+  const late = progress.of(HOST.host) ?? expect.fail();
+  expect(late.status).toMatchObject({ state: "needs_attention", attention: "certificate_overdue" });
+  expect(stepsFor(late, "machine")).toEqual(
     adviceFor({ state: "needs_attention", attention: "certificate_overdue" }, "machine"),
   );
-  await progress.verify(HOST, { reverify: false });
-  expect(progress.of(HOST.host)?.domain.state).toBe("needs_attention");
-  await progress.verify(HOST, { reverify: true });
-  expect(progress.of(HOST.host)?.domain).toMatchObject({
-    state: "certificate_pending",
-    verifiedAt: 30 * MINUTE,
-  });
+  progress.follow([HOST]);
+  await settle();
+  expect(progress.of(HOST.host)?.status.state).toBe("needs_attention");
+  progress.verifyAll([HOST]);
+  await settle();
+  const anew = { state: "certificate_pending", verifiedAt: 30 * MINUTE };
+  expect(progress.of(HOST.host)?.status).toMatchObject(anew);
+  world.now = 60 * MINUTE;
+  await progress.verify(HOST);
+  expect(progress.of(HOST.host)?.status).toMatchObject({ ...anew, verifiedAt: 60 * MINUTE });
+  world.now = 90 * MINUTE;
+  world.hasCertificate = true;
+  progress.follow([HOST]);
+  await settle();
+  expect(progress.of(HOST.host)?.status.state).toBe("live");
 });
 
-test("what to do is the fix of every reason, which the advice for the state does not repeat; for a live host only the fixes", async () => {
-  const { world, progress } = useProgress();
-  const steps = async () => {
-    await progress.verify(HOST, { reverify: false });
-    const checked = progress.of(HOST.host) ?? expect.fail();
-    return { fixes: checked.verification.reasons.map(({ fix }) => fix), todo: nextSteps(checked) };
-  };
+test("what was not right for 72 hours is live without a click once it is served", async () => {
+  const { world, progress, settle } = useProgress();
   world.cname = "elsewhere.example.net";
-  const wrong = await steps();
-  expect(wrong.fixes).toHaveLength(1);
-  expect(wrong.todo).toEqual([...wrong.fixes, "DNS changes may take up to 48 hours to propagate."]);
+  await progress.verify(HOST);
+  world.now = 72 * 60 * MINUTE;
+  expect(progress.of(HOST.host)?.status.attention).toBe("validation_timed_out");
   Object.assign(world, { cname: "platform.example.net", hasCertificate: true });
-  expect(await steps()).toEqual({ fixes: [], todo: [] });
+  progress.follow([HOST]);
+  await settle();
+  expect(progress.of(HOST.host)?.status.state).toBe("live");
 });
 
 test("a host that was removed is forgotten", async () => {
   const { progress } = useProgress();
-  await progress.verify(HOST, { reverify: false });
+  await progress.verify(HOST);
   progress.keep([]);
   expect(progress.of(HOST.host)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { verifyHost } from "../../../lib/domains/status/facts.ts";
+import { verifyHost } from "../../../lib/domains/status/verify.ts";
 import {
   type DnsAnswer,
   type DnsResolver,

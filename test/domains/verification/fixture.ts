@@ -1,8 +1,5 @@
-import {
-  type Verification,
-  type VerificationOptions,
-  verifyHost,
-} from "../../../lib/domains/status/facts.ts";
+import type { VerificationOptions } from "../../../lib/domains/status/facts.ts";
+import { type Verification, verifyHost } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 

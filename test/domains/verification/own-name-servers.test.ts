@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { verifyHost } from "../../../lib/domains/status/facts.ts";
-import { verifyHosts } from "../../../lib/domains/status/verify.ts";
+import { verifyHost, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/verification/resolver.ts";
 
 const HOST = "orders.example.com";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventOf } from "../../../lib/domains/status/status.ts";
+import { isWrong } from "../../../lib/domains/status/status.ts";
 import { type HostToVerify, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
@@ -14,13 +14,13 @@ const FORBIDDING = 'CAA 0 issue "letsencrypt.org"';
 
 interface Expected {
   readonly states: readonly [string, string];
-  readonly events: readonly [string, string];
+  readonly wrong: readonly [boolean, boolean];
   /** The codes of the reasons of both hosts. */
   readonly codes: readonly [readonly string[], readonly string[]];
 }
 
-const verified = { states: ["verified", "verified"], events: ["dns_verified", "dns_verified"] } as const;
-const secondWrong = { states: ["verified", "pending_dns"], events: ["dns_verified", "dns_failed"] } as const;
+const verified = { states: ["verified", "verified"], wrong: [false, false] } as const;
+const secondWrong = { states: ["verified", "pending_dns"], wrong: [false, true] } as const;
 const none: readonly string[] = [];
 
 test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
@@ -31,7 +31,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     {},
     {
       states: ["pending_dns", "pending_dns"],
-      events: ["dns_failed", "dns_failed"],
+      wrong: [true, true],
       codes: [["wrong_target"], ["wrong_target"]],
     },
   ],
@@ -53,7 +53,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     {},
     {
       states: ["verified", "needs_attention"],
-      events: ["dns_verified", "certificate_forbidden"],
+      wrong: [false, false],
       codes: [none, ["caa_forbids"]],
     },
   ],
@@ -63,7 +63,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     {},
     {
       states: ["verified", "needs_attention"],
-      events: ["dns_verified", "certificate_forbidden"],
+      wrong: [false, false],
       codes: [none, ["caa_forbids"]],
     },
   ],
@@ -79,7 +79,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     { [B]: "SERVFAIL" },
     {
       states: ["verified", "unknown"],
-      events: ["dns_verified", "dns_unknown"],
+      wrong: [false, false],
       codes: [none, ["dns_unanswered", "caa_unanswered"]],
     },
   ],
@@ -89,7 +89,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     { "example.com": "SERVFAIL" },
     {
       states: ["pending_dns", "pending_dns"],
-      events: ["dns_unknown", "dns_unknown"],
+      wrong: [false, false],
       codes: [
         ["zone_lame", "caa_unanswered"],
         ["zone_lame", "caa_unanswered"],
@@ -102,7 +102,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     { "example.com": "timeout" },
     {
       states: ["unknown", "unknown"],
-      events: ["dns_unknown", "dns_unknown"],
+      wrong: [false, false],
       codes: [
         ["dns_unanswered", "caa_unanswered"],
         ["dns_unanswered", "caa_unanswered"],
@@ -122,7 +122,7 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     const reports = await verifyHosts(hosts, { resolver });
     expect({
       states: reports.map(({ state }) => state),
-      events: reports.map(eventOf),
+      wrong: reports.map(isWrong),
       codes: reports.map(({ reasons }) => reasons.map(({ code }) => code)),
     }).toEqual(expected);
     for (const [index, { reasons }] of reports.entries()) {

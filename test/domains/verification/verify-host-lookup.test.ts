@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { verifyHost } from "../../../lib/domains/status/facts.ts";
-import { addDomain, eventOf, transitionDomain } from "../../../lib/domains/status/status.ts";
+import { addHost, nextStatus } from "../../../lib/domains/status/status.ts";
+import { verifyHost } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
@@ -118,10 +118,9 @@ describe("a failed lookup", () => {
   });
 
   test("a failed lookup takes no live domain down, but a wrong record does", async () => {
-    const live = { ...addDomain(HOST, 0), state: "live" } as const;
+    const live = { ...addHost(HOST, 0), state: "live" } as const;
     const stateAfter = async (zone: string, failures: Record<string, Failure> = {}) => {
-      const result = transitionDomain(live, eventOf(await verify(HOST, zone, failures)), 1);
-      return result.ok ? result.domain.state : result.code;
+      return nextStatus(live, await verify(HOST, zone, failures), 1).state;
     };
     expect(await stateAfter(CORRECT, { "example.com": "timeout" })).toBe("live");
     expect(await stateAfter(CORRECT, { "example.com": "SERVFAIL" })).toBe("live");

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { formatReport } from "../../../lib/cli/report.ts";
-import type { StackStatus } from "../../../lib/domains/status/status.ts";
-import { adviceFor } from "../../../lib/domains/status/steps.ts";
+import { adviceFor, type StackStatus } from "../../../lib/domains/status/steps.ts";
 import { type HostToVerify, verifyHosts } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";

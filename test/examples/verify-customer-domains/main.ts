@@ -1,18 +1,17 @@
 /**
  * A service that verifies and serves the domains of its customers: thousands of hosts, each in a zone of its own. It has
- * its own queue, its own records and its own certificate authority; the rules and the lifecycle are those of store-orders.
+ * its own queue, its own records and its own certificate authority; the rules and the states are those of store-orders.
  */
 import { request } from "node:http";
 import {
-  addDomain,
+  addHost,
   adviceFor,
-  type DomainEvent,
-  domainAt,
-  eventOf,
+  type HostFacts,
+  type HostStatus,
   hostLookup,
   memoizeResolver,
-  type TrackedDomain,
-  transitionDomain,
+  nextStatus,
+  statusAt,
   verifyHost,
 } from "store-orders/domains";
 import { createHandler } from "store-orders/http";
@@ -39,19 +38,17 @@ for (const [index, host] of hosts.entries()) {
 }
 
 /** The domains as this service stores them. */
-const domains = new Map<string, TrackedDomain>(hosts.map((host) => [host, addDomain(host, 0)]));
+const domains = new Map<string, HostStatus>(hosts.map((host) => [host, addHost(host, 0)]));
 
-/** Applies an event and stores the result; an event that is not allowed changes nothing. */
-function apply(host: string, event: DomainEvent, at: number): void {
-  const domain = domains.get(host);
-  if (domain === undefined) return;
-  const result = transitionDomain(domain, event, at);
-  if (result.ok) domains.set(host, result.domain);
+/** Stores what follows from new facts: what DNS has, or what the authority says. */
+function update(host: string, facts: HostFacts, at: number): void {
+  const status = domains.get(host);
+  if (status !== undefined) domains.set(host, nextStatus(status, facts, at));
 }
 
 const dns = await serveDns(records);
 
-/** Verifies every domain that is not live, and requests a certificate for those that are verified. */
+/** Verifies every domain that is not live. For those whose certificate is then pending, it is requested. */
 async function verifyAll(at: number): Promise<void> {
   // Names that many hosts share, such as the platform's and the registry's, are looked up once.
   const resolver = memoizeResolver(createDnsResolver({ servers: [dns.address], timeoutMs: 10_000 }));
@@ -59,8 +56,7 @@ async function verifyAll(at: number): Promise<void> {
   let most = 0;
   const queue = createQueue<string>(CONCURRENCY, async (host) => {
     most = Math.max(most, ++running);
-    apply(host, eventOf(await verifyHost(host, { resolver, target: PLATFORM })), at);
-    if (domains.get(host)?.state === "verified") apply(host, "certificate_requested", at);
+    update(host, await verifyHost(host, { resolver, target: PLATFORM }), at);
     running -= 1;
   });
   for (const [host, { state }] of domains) if (state !== "live") queue.push(host);
@@ -71,7 +67,7 @@ async function verifyAll(at: number): Promise<void> {
 function report(title: string, at: number): void {
   const counts: Record<string, number> = {};
   for (const domain of domains.values()) {
-    const { state, attention } = domainAt(domain, at);
+    const { state, attention } = statusAt(domain, at);
     const name = attention === undefined ? state : `${state} (${attention})`;
     counts[name] = (counts[name] ?? 0) + 1;
   }
@@ -87,8 +83,8 @@ report("first check", 0);
 // The authority issues a certificate for every pending domain except one, which it rejects, and one, which it forgets.
 const pending = [...domains.values()].filter(({ state }) => state === "certificate_pending");
 for (const [index, { host }] of pending.entries()) {
-  if (index === 0) apply(host, "certificate_failed", MINUTE);
-  else if (index > 1) apply(host, "certificate_issued", MINUTE);
+  if (index === 0) update(host, { authority: "rejected" }, MINUTE);
+  else if (index > 1) update(host, { authority: "issued" }, MINUTE);
 }
 report("after a minute", MINUTE);
 
@@ -105,11 +101,11 @@ if (rejected !== undefined) {
   process.stdout.write(`to the customer: ${advice[0]}\n`);
 }
 for (const [host, domain] of domains) {
-  if (domainAt(domain, later).state === "needs_attention") apply(host, "reverify", later);
+  if (statusAt(domain, later).state === "needs_attention") domains.set(host, addHost(host, later));
 }
 await verifyAll(later);
 report("second check", later);
-for (const host of hosts) apply(host, "certificate_issued", later + MINUTE);
+for (const host of hosts) update(host, { authority: "issued" }, later + MINUTE);
 report("in the end", later + MINUTE);
 await dns.close();
 
@@ -119,7 +115,7 @@ const handler = createHandler({ store: createMemoryStore(), hosts: () => custome
 const server = await startNodeServer({ handler, port: 0 });
 const [first = "", second = ""] = hosts;
 const before = `${await statusOf(first)} ${await statusOf(second)} ${await statusOf("shop.nobody.com")}`;
-apply(first, "remove", later + 2 * MINUTE);
+domains.delete(first);
 process.stdout.write(`served: ${before}; after a removal: ${await statusOf(first)}\n`);
 await server.close();
 

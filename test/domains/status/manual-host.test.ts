@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { describeAwaitedCertificate, describeRecord } from "../../../lib/domains/status/steps.ts";
+import type { DnsFacts } from "../../../lib/domains/status/facts.ts";
+import {
+  type CertificateStatus,
+  describeManualHost,
+  type StackStatus,
+} from "../../../lib/domains/status/steps.ts";
 
 const host = "orders.example.org";
 const problem = {
@@ -13,8 +18,8 @@ const problem = {
 
 describe("an awaited certificate", () => {
   test("an awaited certificate needs attention if ACM rejected the request", () => {
-    const awaited = { host, reverify: 2, status: "FAILED" } as const;
-    expect(describeAwaitedCertificate(awaited)).toMatchInlineSnapshot(`
+    const awaited = { host, reverify: 2, isPrepared: false, certificate: "FAILED" } as const;
+    expect(describeManualHost(awaited)).toMatchInlineSnapshot(`
       {
         "attention": "certificate_failed",
         "next": [
@@ -29,7 +34,7 @@ describe("an awaited certificate", () => {
 
   test("an awaited certificate has no deadline if the time of the request is not known", () => {
     for (const requestedAt of [undefined, "yesterday"]) {
-      const status = describeAwaitedCertificate({ host, reverify: 0, requestedAt });
+      const status = describeManualHost({ host, reverify: 0, isPrepared: false, requestedAt });
       expect(status).toMatchObject({ state: "pending_dns" });
       expect(status.reason).toBe("ACM waits for the validation record. It stops 72 hours after the request.");
       expect(Object.keys(status)).not.toContain("until");
@@ -37,24 +42,29 @@ describe("an awaited certificate", () => {
   });
 });
 
+const describePrepared = (
+  certificate: CertificateStatus,
+  seen?: Pick<DnsFacts, "dns" | "reasons">,
+): StackStatus => describeManualHost({ host, reverify: 0, isPrepared: true, certificate, seen });
+
 describe("a host with a domain name", () => {
   test.each(["EXPIRED", "REVOKED", "INACTIVE"] as const)(
     "a host with a domain name needs attention if its certificate is %s",
     (status) => {
-      const described = describeRecord(host, status, { dns: "ok", reasons: [] }, 0);
+      const described = describePrepared(status, { dns: "ok", reasons: [] });
       expect(described).toMatchObject({ state: "needs_attention", attention: "certificate_failed" });
       expect(described.reason).toContain(status);
     },
   );
 
   test("a host with a domain name is live only if its record was observed", () => {
-    expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [] }, 0).state).toBe("live");
-    expect(describeRecord(host, "ISSUED", undefined, 0).state).toBe("pending_dns");
+    expect(describePrepared("ISSUED", { dns: "ok", reasons: [] }).state).toBe("live");
+    expect(describePrepared("ISSUED", undefined).state).toBe("pending_dns");
   });
 
   test("a live host whose validation record is gone says that its certificate cannot be renewed", () => {
     const gone = { ...problem, code: "validation_record" } as const;
-    expect(describeRecord(host, "ISSUED", { dns: "ok", reasons: [gone] }, 0)).toMatchObject({
+    expect(describePrepared("ISSUED", { dns: "ok", reasons: [gone] })).toMatchObject({
       state: "live",
       reason: expect.stringContaining("The certificate cannot be renewed"),
       next: ["Change\\u001b[2J it."],
@@ -62,9 +72,7 @@ describe("a host with a domain name", () => {
   });
 
   test("a host with a domain name is described by what was found instead, without control characters", () => {
-    expect(
-      describeRecord(host, "ISSUED", { dns: "wrong_target", reasons: [problem] }, 0),
-    ).toMatchInlineSnapshot(`
+    expect(describePrepared("ISSUED", { dns: "wrong_target", reasons: [problem] })).toMatchInlineSnapshot(`
       {
         "next": [
           "Change\\u001b[2J it.",

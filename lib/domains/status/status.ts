@@ -12,6 +12,7 @@ export const HOST_STATES = [
   "needs_attention",
 ] as const;
 
+/** A state of a host. */
 export type HostState = (typeof HOST_STATES)[number];
 
 /** Every reason why a host needs attention. */

@@ -1,6 +1,6 @@
 /** A target that shows some of its addresses at a time, and an apex whose ALIAS shows some of these. */
 import { expect, test } from "vitest";
-import { verifyHost } from "../../../lib/domains/status/facts.ts";
+import { verifyHost } from "../../../lib/domains/status/verify.ts";
 import {
   type DnsAnswer,
   type DnsResolver,

@@ -178,7 +178,10 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
 }
 
 export function requireDatabase(path: string, argument = "--database"): void {
-  if (existsSync(path)) return;
+  if (existsSync(path)) {
+    if (!statSync(path).isFile()) throw invalidInput(argument, `${path} is not a file.`);
+    return;
+  }
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +
     "'accounts create', 'orders place', 'orders import' or 'serve'.";

@@ -47,11 +47,16 @@ export interface CheckProgress {
   readonly findings: number;
 }
 
+export interface CheckResult extends CheckProgress {
+  /** The instant of the newest change of an order. */
+  readonly newest?: Instant;
+}
+
 /** Checks a database, and reports each finding. It can be in use: a finding is true of one moment. */
 export async function checkDatabase(
   { inspect, orders, accounts }: Inspection,
   { at, plans, report, update }: CheckOptions,
-): Promise<CheckProgress> {
+): Promise<CheckResult> {
   const counts = { orders: 0, accounts: 0, findings: 0 };
   const add: Report = (subject, problem, repair) => {
     counts.findings++;
@@ -63,13 +68,15 @@ export async function checkDatabase(
     counts.accounts++;
     update(counts);
   }
+  let newest: Instant | undefined;
   for await (const page of orders()) {
-    for (const order of page) inspectOrder(order, add);
+    for (const order of page)
+      for (const { at } of inspectOrder(order, add)) newest = Math.max(newest ?? at, at);
     counts.orders += page.length;
     update(counts);
     await nextTurn();
   }
-  return counts;
+  return newest === undefined ? counts : { ...counts, newest };
 }
 
 interface CheckOptions {
@@ -79,7 +86,11 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report: Report): void {
+/** Returns its changes. */
+function inspectOrder(
+  { id, status, wire, readHistory }: InspectedOrder,
+  report: Report,
+): readonly OrderChange[] {
   const add = (problem: string, repair: string) => report(`order ${id}`, problem, repair);
   let changes: readonly OrderChange[] = [];
   try {
@@ -107,6 +118,7 @@ function inspectOrder({ id, status, wire, readHistory }: InspectedOrder, report:
   const statusProblem = record && isOrderStatus(status) && findStatusProblem({ record, status });
   if (statusProblem)
     add(statusProblem, "Correct the status in the database, or remove 'complete' from the record.");
+  return changes;
 }
 
 /** Only both: the outbox counts the changes of the history that were delivered. */

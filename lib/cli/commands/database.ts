@@ -50,7 +50,9 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         throw kind === "dynamodb" ? explainDynamodbError(error, location) : error;
       })
       .finally(progress.stop);
-    const summary = { ...subject, ...counts };
+    const { newest, ...others } = counts;
+    const newestChange = newest === undefined ? {} : { newestChange: new Date(newest).toISOString() };
+    const summary = { ...subject, ...others, ...newestChange };
     if (flags.json) await printJson(context, { ...summary, found: findings });
     else {
       const lines = findings.map(

@@ -1,4 +1,5 @@
-import { copyFileSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough, Readable } from "node:stream";
@@ -120,15 +121,16 @@ test("a backup of another database, and a migration of one, exit with 2 and name
 
 test("a check beside a running store says what is wrong and how to repair it, and a rehearsal checks a backup", async () => {
   const store = createSqliteStore({ path: pathOf("checked.db") });
-  await store.orders.place([{ record: { id: 5n }, status: "pending" }]);
+  await store.orders.place([{ record: { id: 5n }, status: "pending" }], Date.UTC(2026, 10, 20, 12));
+  const newestChange = "2026-11-20T12:00:00.000Z";
   const check = (...args: string[]) => cli.run(["database", "check", "--database", "checked.db", ...args]);
   expect(JSON.parse((await check("--json")).stdout)).toEqual({
-    ...{ database: "checked.db", orders: 1, accounts: 0, findings: 0, found: [] },
+    ...{ database: "checked.db", orders: 1, accounts: 0, findings: 0, newestChange, found: [] },
   });
   expect((await cli.run(["database", "backup", "good.db", "--database", "checked.db"])).status).toBe(0);
   const good = await cli.run(["database", "rehearse", "good.db", "--json"]);
   expect(good).toMatchObject({ status: 0, stderr: "" });
-  expect(JSON.parse(good.stdout)).toMatchObject({ backup: "good.db", orders: 1, findings: 0 });
+  expect(JSON.parse(good.stdout)).toMatchObject({ backup: "good.db", orders: 1, findings: 0, newestChange });
 
   const db = new DatabaseSync(pathOf("checked.db"));
   db.exec("UPDATE orders SET status = 'lost\n'");
@@ -142,6 +144,16 @@ test("a check beside a running store says what is wrong and how to repair it, an
   writeFileSync(pathOf("torn.db"), readFileSync(pathOf("good.db")).fill(0xff, 4_096, 8_192));
   expect((await cli.run(["database", "rehearse", "torn.db"])).status).toBe(1);
   expect((await cli.run(["database", "rehearse", "none.db"])).status).toBe(2);
+  mkdirSync(pathOf("folder.db"));
+  if (!skipsBecause("the rehearsal of a FIFO", noPosix)) execFileSync("mkfifo", [pathOf("fifo.db")]);
+  for (const name of globSync("{folder,fifo}.db", { cwd: cli.directory }))
+    for (const args of [
+      ["rehearse", name],
+      ["check", "--database", name],
+    ])
+      expect(await cli.run(["database", ...args])).toMatchObject({
+        ...{ status: 2, stdout: "", stderr: expect.stringContaining(`: ${name} is not a file.`) },
+      });
   for (const bytes of [0, 3_000, 20_000]) {
     writeFileSync(pathOf("cut.db"), readFileSync(pathOf("good.db")).subarray(0, bytes));
     const cut = await cli.run(["database", "rehearse", "cut.db"]);

@@ -3,7 +3,7 @@ import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, Outbox } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, toWaitingOrder } from "../order-rows.ts";
-import { type Database, isTrue, type Work, write } from "./database.ts";
+import { type Database, type Work, write } from "./database.ts";
 import { isForbidden } from "./errors.ts";
 import { changesIn, enableAlways, OUTBOX_TRIGGERS } from "./schema.ts";
 import { LOCK_WAIT_MS, takeStrongLocks } from "./strong-locks.ts";
@@ -50,24 +50,22 @@ export function createOutbox(database: Database): Outbox {
     });
   }
 
+  /** Whether both triggers call our function in every session, and whether there is none. */
+  async function readTriggers() {
+    const text = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
+      FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
+    const values = [`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`];
+    const [[working, all] = []] = await read({ text, values });
+    return { work: Number(working) === OUTBOX_TRIGGERS.length, areMissing: Number(all) === 0 };
+  }
+
   return {
-    async isOn() {
-      const text = `SELECT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'outbox_changed' AND tgrelid = $1::regclass)`;
-      const [row] = await read({ text, values: [`${schema}.orders`] });
-      return isTrue(row?.[0]);
-    },
+    isOn: async () => (await readTriggers()).work,
 
     async switch(on) {
       const since = performance.now();
-      // Those that call our function in every session, and all.
-      const count = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
-        FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
-      const [row] = await read({
-        text: count,
-        values: [`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
-      });
-      const [working, all] = (row ?? []).map(Number);
-      if (on ? working === OUTBOX_TRIGGERS.length : all === 0) return;
+      const { work: isOn, areMissing } = await readTriggers();
+      if (on ? isOn : areMissing) return;
       const create = (name: string, event: string, tables: string) => [
         `CREATE OR REPLACE TRIGGER ${name} AFTER ${event} ON ${schema}.orders REFERENCING ${tables}
          FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.add_to_outbox()`,

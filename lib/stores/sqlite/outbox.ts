@@ -34,7 +34,7 @@ export function createOutbox({
           db.exec(on ? `CREATE TRIGGER IF NOT EXISTS ${name} ${body}` : `DROP TRIGGER IF EXISTS ${name}`);
       }),
 
-    isOn: () => read(({ outbox }) => outbox.selectTrigger.get() !== undefined),
+    isOn: () => read(({ outbox }) => outbox.selectTriggers.all().length === Object.keys(TRIGGERS).length),
 
     async lease(limit, at, lease) {
       // A store in which nothing waits is only read.
@@ -107,7 +107,7 @@ export function outboxStatements(db: DatabaseSync) {
     retry: "UPDATE outbox SET due = 0, attempts = 0 WHERE due > 0 AND coalesce(id = ?, TRUE)",
     count: `SELECT count(*) FILTER (WHERE due < ${NEVER}) AS waiting, count(*) FILTER (WHERE due = ${NEVER}) AS failed,
       min(since) FILTER (WHERE due < ${NEVER}) AS oldest FROM outbox`,
-    selectTrigger: "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'outbox_changed'",
+    selectTriggers: `SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name IN ('${Object.keys(TRIGGERS).join("', '")}')`,
   };
   return {
     db,

@@ -95,7 +95,9 @@ describe("what the catalogue says", () => {
         "triggers outbox_placed and outbox_changed: One is missing, not enabled in every session, or calls another " +
           `function, so changes are lost. ${ON}`,
       ]);
+      expect(await store.outbox?.isOn(), sql).toBe(false);
       await store.outbox?.switch(true);
+      expect(await store.outbox?.isOn()).toBe(true);
       expect(await inspected()).toEqual([]);
     }
     await store.outbox?.switch(false);

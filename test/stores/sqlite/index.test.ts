@@ -105,6 +105,19 @@ describe("an existing database", () => {
   });
 });
 
+test("an outbox is on with both of its triggers, and switching it on adds one that is missing", async () => {
+  const { path, store } = open();
+  const { outbox = expect.fail() } = store;
+  const db = new DatabaseSync(path);
+  for (const name of ["outbox_placed", "outbox_changed"]) {
+    await outbox.switch(true);
+    expect(await outbox.isOn()).toBe(true);
+    db.exec(`DROP TRIGGER ${name}`);
+    expect(await outbox.isOn(), name).toBe(false);
+  }
+  db.close();
+});
+
 test("every account is listed once, in order, however many there are, and no more than asked for", async () => {
   const { store } = open();
   const ids = Array.from({ length: 230 }, (_, index) => `shop-${1_000 + index}`);

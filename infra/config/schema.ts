@@ -50,7 +50,7 @@ const RECORD_ID =
 const recordId = matching(/^([0-9a-f]{32}|[0-9A-Z]{1,32}_.+_(A|CNAME)(_.{1,128})?)$/, RECORD_ID);
 
 const banPolicy = mapping({
-  maxRejections: wholeNumber(1, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
+  maxRejections: wholeNumber(0, 10_000).default(DEFAULT_BAN_POLICY.maxRejections),
   minutes: wholeNumber(1, 1_440).default(DEFAULT_BAN_POLICY.durationMs / MINUTE_MS),
 }).transform(({ maxRejections, minutes }) => ({ maxRejections, durationMs: minutes * MINUTE_MS }));
 

@@ -77,7 +77,7 @@ export interface AccountStore {
 
   /**
    * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
-   * there are too many. The caller does not repeat it.
+   * there are too many. The caller leaves out those that do not count (`BAN_GRACE_MS`), and does not repeat it.
    */
   recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
 }

@@ -42,7 +42,10 @@ export interface AccountSettings extends PlanAssignment<string> {
 /** The rejected requests of one key in the minute that starts at `windowStart`, and the ban that they caused. */
 export interface RejectionCount {
   readonly windowStart: Instant;
+  /** Those that count towards a ban. */
   readonly count: number;
+  /** While `count` is 0: the instant of the first one, which lies in the minute. See `BAN_GRACE_MS`. */
+  readonly firstAt?: Instant;
   readonly bannedUntil?: Instant;
 }
 

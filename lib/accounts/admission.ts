@@ -16,17 +16,23 @@ import { type ApiKey, banEndAt, isActive, type RejectionCount } from "./account.
 
 /** The number of rejected requests that bans a key, and the length of the ban. See lib/README.md#bans. */
 export interface BanPolicy {
-  /** The number of rejected requests of one key in one minute window that do not ban it. The next one does. */
+  /** The number of rejected requests of one key in one minute window that count and do not ban it. The next one does. */
   readonly maxRejections: number;
   /** The length of a ban, at most `MAX_BAN_MS`. */
   readonly durationMs: number;
 }
 
-/** More than 20 rejected requests in a minute ban a key for 15 minutes. */
+/** More than 20 rejected requests in a minute that count ban a key for 15 minutes. */
 export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
 /** The longest ban: 90 days. */
 export const MAX_BAN_MS = 90 * DAY_MS;
+
+/**
+ * What is rejected within this time of a key's first rejection in a minute does not count towards a ban: it was in flight
+ * already, or is the first that another process of the same caller hears of the limit.
+ */
+export const BAN_GRACE_MS = 10_000;
 
 /** Throws `InvalidInputError` with every issue of a ban policy: one without numbers would never ban. */
 export function validateBanPolicy({ maxRejections, durationMs }: BanPolicy): void {
@@ -71,7 +77,7 @@ export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_bann
   readonly quota: Quota;
   /** Whole seconds until the next request can be admitted, at least 1. */
   readonly retryAfterSeconds: number;
-  /** The key's rejections in this minute, this one included. */
+  /** The key's rejections in this minute, with this one if it counts. */
   readonly rejections: RejectionCount;
   /** True if this request started the ban. */
   readonly startsBan: boolean;
@@ -104,7 +110,7 @@ export interface Decision {
 
 /**
  * Decides whether to admit one request of a key at an instant. Pure. An admitted request counts in both windows, a
- * rejected one in neither; the one that exceeds `policy.maxRejections` starts the ban.
+ * rejected one in neither; the one that exceeds `policy.maxRejections` starts the ban. See `BAN_GRACE_MS`.
  */
 export function decideAdmission(
   state: KeyState | undefined,
@@ -130,7 +136,7 @@ export function decideAdmission(
   const quota: Quota = { limit, remaining, resetsAt };
   if (check.ok) return { admission: { ok: true, caller, quota }, save: { usage: check.usage } };
 
-  const rejections = addRejections(state, 1, at, policy);
+  const rejections = addRejection(state, at, policy);
   if (rejections.bannedUntil !== undefined) {
     return { admission: banned(caller, quota, rejections, at, true), save: { rejections } };
   }
@@ -144,7 +150,8 @@ export function decideAdmission(
     rejections,
     startsBan: false,
   };
-  return { admission, save: policy.maxRejections === Infinity ? {} : { rejections } };
+  const isKnown = rejections === state.rejections || policy.maxRejections === Infinity;
+  return { admission, save: isKnown ? {} : { rejections } };
 }
 
 /** The state before one request was counted, for a store that finds that it has been counted. */
@@ -159,8 +166,8 @@ export function withoutOneRequest(state: KeyState | undefined): KeyState | undef
 }
 
 /**
- * Counts requests that were rejected without a call of the store. Returns what to save, `undefined` if nothing changes:
- * the key is unknown, inactive or banned, or the minute has ended.
+ * Counts requests that were rejected without a call of the store and are not in the grace: see `isInGrace`. Returns what to
+ * save, `undefined` if nothing changes: the key is unknown, inactive or banned, or the minute has ended.
  */
 export function decideRejections(
   state: KeyState | undefined,
@@ -171,6 +178,19 @@ export function decideRejections(
   if (state === undefined || !isActive(state.key, at) || policy.maxRejections === Infinity) return undefined;
   if (banEndAt(state.rejections, at) > 0 || usageAt(state.usage, at).minute.start > at) return undefined;
   return addRejections(state, count, at, policy);
+}
+
+/** True if a rejection at an instant does not count. One long before the first is of a wrong clock, which excuses nobody. */
+export function isInGrace({ firstAt }: RejectionCount, at: Instant): boolean {
+  return firstAt !== undefined && at >= firstAt - BAN_GRACE_MS && at < firstAt + BAN_GRACE_MS;
+}
+
+function addRejection(state: KeyState, at: Instant, policy: BanPolicy): RejectionCount {
+  const windowStart = usageAt(state.usage, at).minute.start;
+  const { rejections } = state;
+  if (rejections?.windowStart !== windowStart)
+    return { windowStart, count: 0, firstAt: Math.max(at, windowStart) };
+  return isInGrace(rejections, at) ? rejections : addRejections(state, 1, at, policy);
 }
 
 function addRejections(

@@ -51,6 +51,7 @@ export {
   type Admission,
   type AdmissionPolicy,
   type Admitted,
+  BAN_GRACE_MS,
   type BanPolicy,
   type Caller,
   DEFAULT_BAN_POLICY,

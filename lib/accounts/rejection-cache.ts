@@ -8,6 +8,7 @@ import {
   type AdmissionPolicy,
   type BanPolicy,
   DEFAULT_BAN_POLICY,
+  isInGrace,
   type Rejection,
 } from "./admission.ts";
 import type { ParsedKey } from "./api-key.ts";
@@ -100,7 +101,7 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
   function rejectFromMemory(entry: RejectedKey, at: Instant, policy: BanPolicy): Rejection | undefined {
     const { rejection } = entry;
     if (!isFresh(entry, at)) return undefined;
-    if (rejection.code !== "api_key_banned") {
+    if (rejection.code !== "api_key_banned" && !isInGrace(rejection.rejections, at)) {
       // At most a fifth of the ban's threshold is unreported, and none that could complete it.
       if (entry.unreported >= Math.ceil(policy.maxRejections / 5)) return undefined;
       if (entry.counted + entry.unreported + 1 > policy.maxRejections) return undefined;

@@ -1,7 +1,8 @@
-import type { Account, ApiKey } from "../accounts/account.ts";
+import type { Account, ApiKey, RejectionCount } from "../accounts/account.ts";
 import type { KeyState } from "../accounts/admission.ts";
 import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
+import { MINUTE_MS } from "../plans/windows.ts";
 
 /** The error of a change with a key that another account has. Nothing is written. */
 export function keyOfAnother(): InvalidInputError {
@@ -58,7 +59,7 @@ export interface SavedKey extends KeyState {
 export function readRow(row: AccountRow): SavedKey {
   const [accountId, plan, perMinute, perDay, minuteStart, minuteCount, dayStart, dayCount, ...ofKey] = row;
   const [id, hash, createdAt, expiresAt, revokedAt, successorId, ...ofUse] = ofKey;
-  const [windowStart, count, bannedUntil, name, usedAt] = ofUse;
+  const [start, count, bannedUntil, name, usedAt] = ofUse;
   return {
     accountId,
     plan,
@@ -74,11 +75,25 @@ export function readRow(row: AccountRow): SavedKey {
       ...(successorId === null ? {} : { successorId }),
     },
     usedAt,
-    rejections:
-      windowStart === null || count === null
-        ? undefined
-        : { windowStart, count, ...(bannedUntil === null ? {} : { bannedUntil }) },
+    rejections: readRejections(start, count, bannedUntil),
   };
+}
+
+function readRejections(
+  start: Instant | null,
+  count: number | null,
+  bannedUntil: Instant | null,
+): RejectionCount | undefined {
+  if (start === null || count === null) return undefined;
+  // While none has counted, the start is the instant of the first one.
+  if (count === 0 && bannedUntil === null)
+    return { windowStart: start - (start % MINUTE_MS), count, firstAt: start };
+  return { windowStart: start, count, ...(bannedUntil === null ? {} : { bannedUntil }) };
+}
+
+/** The columns `rejections_start`, `rejections_count` and `banned_until`. */
+export function rejectionValues({ windowStart, count, firstAt, bannedUntil }: Partial<RejectionCount> = {}) {
+  return [firstAt ?? windowStart ?? null, count ?? null, bannedUntil ?? null] as const;
 }
 
 /** Reads accounts from their joined rows. Those of an account follow each other. */

@@ -164,7 +164,9 @@ function inspectAccount(account: Account, at: Instant, plans: PlanTable, report:
   const { minute, day } = usage;
   if (minute.start >= day.start && minute.start < day.start + DAY_MS && minute.count > day.count)
     add(`It has ${minute.count} requests in a minute of a day that has ${day.count}.`, RESET(id));
-  for (const [keyId, { windowStart, count, bannedUntil = windowStart }] of Object.entries(rejections)) {
+  for (const [keyId, { windowStart, count, firstAt = windowStart, bannedUntil = firstAt }] of Object.entries(
+    rejections,
+  )) {
     const banMs = bannedUntil - windowStart;
     const isPossible = isCount(windowStart) && windowStart % MINUTE_MS === 0 && isCount(count);
     if (!isPossible || !Number.isSafeInteger(bannedUntil) || banMs > MAX_BAN_MS + MINUTE_MS)

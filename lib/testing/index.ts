@@ -145,11 +145,8 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     return toClientResponse(response as PlainResponse);
   };
 
-  async function admitUntil(code: "rate_limit_exceeded" | "api_key_banned"): Promise<void> {
-    for (;;) {
-      const admission = await store.accounts.admit(parsedKey, now, { ...banPolicy, plans });
-      if (!admission.ok && (admission.code === code || admission.code === "invalid_api_key")) return;
-    }
+  async function exhaust(): Promise<void> {
+    while ((await store.accounts.admit(parsedKey, now, { ...banPolicy, plans })).ok);
   }
 
   return {
@@ -173,8 +170,8 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
       if (!FAILURES.includes(error)) throw invalidInput("error", `Choose one of ${FAILURES.join(", ")}.`);
       failures.push(error);
     },
-    exhaust: () => admitUntil("rate_limit_exceeded"),
-    ban: () => admitUntil("api_key_banned"),
+    exhaust,
+    ban: () => store.accounts.recordRejections(parsedKey, banPolicy.maxRejections + 1, now, banPolicy),
   };
 }
 

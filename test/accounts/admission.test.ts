@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  BAN_GRACE_MS,
   DEFAULT_BAN_POLICY,
   type Decision,
   decideAdmission,
@@ -168,9 +169,37 @@ test.each([
   expect(decideAdmission(state, AT)).toEqual({ admission, save: {} });
 });
 
-test("more than 20 rejected requests in one minute ban the key for 15 minutes, with the rejection that exceeds the limit", () => {
+test("what is rejected within 10 seconds of the first rejection of a minute changes nothing, and after that it counts", () => {
+  const first = decideAdmission(used, AT + 100);
+  const rejections = { windowStart: AT, count: 0, firstAt: AT + 100 };
+  expect(first).toMatchObject({
+    admission: { code: "rate_limit_exceeded", rejections },
+    save: { rejections },
+  });
+  const state = save(used, first);
+  for (const at of [AT + 100, AT + 100 + BAN_GRACE_MS - 1, AT])
+    expect(decideAdmission(state, at)).toMatchObject({
+      admission: { code: "rate_limit_exceeded", rejections },
+      save: {},
+    });
+  // By a clock that is far behind.
+  const ahead = { ...state, rejections: { ...rejections, firstAt: AT + 50_000 } };
+  expect(decideAdmission(ahead, AT + 39_999).save.rejections?.count).toBe(1);
+  expect(decideAdmission(ahead, AT + 40_000).save).toEqual({});
+  const counted = decideAdmission(state, AT + 100 + BAN_GRACE_MS);
+  expect(counted.save).toEqual({ rejections: { windowStart: AT, count: 1 } });
+  expect(decideAdmission(save(state, counted), AT + 200).save.rejections?.count).toBe(2);
+  const usage = { minute: { start: AT + MINUTE_MS, count: 4 }, day: used.usage.day };
+  expect(decideAdmission({ ...save(state, counted), usage }, AT + MINUTE_MS).save.rejections).toEqual({
+    windowStart: AT + MINUTE_MS,
+    count: 0,
+    firstAt: AT + MINUTE_MS,
+  });
+});
+
+test("more than 20 rejected requests in one minute that count ban the key for 15 minutes, with the rejection that exceeds the limit", () => {
   expect(DEFAULT_BAN_POLICY).toEqual({ maxRejections: 20, durationMs: 15 * MINUTE_MS });
-  let state = used;
+  let state: KeyState = { ...used, rejections: { windowStart: AT, count: 0, firstAt: AT - BAN_GRACE_MS } };
   for (let count = 1; count <= 20; count++) {
     const decision = decideAdmission(state, AT + count);
     expect(decision).toMatchObject({

@@ -144,7 +144,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
     /Use the origin as browsers send it: https:\/\/shop\.example\.com/,
   ],
   ["serve --plan gold", /free, pro, business, enterprise/],
-  ["serve --ban-after 0", /Use a whole number from 1 to 10000/],
+  ["serve --ban-after -1", /Use a whole number from 0 to 10000/],
   ["serve --ban-minutes 1441", /Use a whole number from 1 to 1440/],
   ["serve --port 65536", /port number from 0 to 65535/],
   ["accounts list --database a.db --dynamodb b", /--database and --dynamodb: Set only one of them/],

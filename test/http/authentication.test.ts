@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { MINUTE_MS } from "../../lib/plans/windows.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -102,7 +103,10 @@ describe("limits", () => {
   test("a key that keeps sending requests after a 429 is banned, and no other key is", async () => {
     const { issued, send, time } = await createHandlerFixture();
     const other = { authorization: `Bearer ${(await issued()).key}` };
-    for (let call = 0; call < 80; call++) await send("GET", "/v1/store/orders");
+    for (let call = 0; call < 100; call++) await send("GET", "/v1/store/orders");
+    time.now += BAN_GRACE_MS;
+    for (let call = 0; call < 20; call++)
+      expect(codeOf(await send("GET", "/v1/store/orders"))).toBe("rate_limit_exceeded");
     const banned = await send("GET", "/v1/store/orders");
     expect([banned.status, codeOf(banned)]).toEqual([429, "api_key_banned"]);
     expect([banned.headers.get("retry-after"), banned.headers.get("x-ratelimit-remaining")]).toEqual([
@@ -127,8 +131,8 @@ describe("rejections of a key over its limit", () => {
   }
 
   test("query the store at most once a second, since the handler caches them by default", async () => {
-    // 60 requests are admitted, one rejection fills the cache, every fifth one is decided, and the last starts the ban.
-    expect(await callsFor({})).toBe(65);
+    // 60 requests are admitted, and one rejection fills the cache.
+    expect(await callsFor({})).toBe(61);
   });
 
   test("query the store each time if the cache is turned off", async () => {

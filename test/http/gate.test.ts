@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
+import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createGate, type GateOptions } from "../../lib/http/gate.ts";
@@ -12,18 +13,27 @@ const NOON = Date.UTC(2026, 10, 20, 12);
 
 async function open(options: Omit<Partial<GateOptions>, "store"> = {}) {
   const store = createMemoryStore();
-  const clock = () => NOON;
+  const time = { now: NOON };
+  const clock = () => time.now;
   const plans = { tiny: { perMinute: 2, perDay: 10 } };
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock, plans });
   await accounts.create("shop", { plan: "tiny" });
   const { key, keyId } = (await accounts.issueKey("shop")) as IssuedKey;
   const settings = { store, clock, plans, banPolicy: { maxRejections: 3, durationMs: 60_000 }, ...options };
   const headers = new Headers({ authorization: `Bearer ${key}` });
-  return { accounts, gate: createGate(settings), handler: createHandler(settings), headers, keyId, store };
+  return {
+    accounts,
+    gate: createGate(settings),
+    handler: createHandler(settings),
+    headers,
+    keyId,
+    store,
+    time,
+  };
 }
 
 test("admits, limits and bans like the handler, with which it shares the counters", async () => {
-  const { gate, handler, headers, keyId } = await open();
+  const { gate, handler, headers, keyId, time } = await open();
   const request = new Request("http://localhost/v1/store/orders", { headers });
   expect(await gate(request)).toMatchObject({
     ok: true,
@@ -32,12 +42,14 @@ test("admits, limits and bans like the handler, with which it shares the counter
   });
   expect((await handler(request)).headers.get("x-ratelimit-remaining")).toBe("0");
   const statuses: unknown[] = [];
+  expect((await handler(request)).status).toBe(429);
+  time.now += BAN_GRACE_MS;
   for (let call = 0; call < 5; call++) {
     const access = await gate(request);
     if (access.ok) expect.fail("it is beyond the limit");
     statuses.push([access.response.status, JSON.parse(access.response.body).code]);
     expect(access.response.headers).toMatchObject({
-      "retry-after": "60",
+      "retry-after": call < 3 ? "50" : "60",
       "x-ratelimit-remaining": "0",
       "content-type": "application/json",
     });

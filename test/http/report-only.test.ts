@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { revokeKey } from "../../lib/accounts/account.ts";
+import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
 import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { createMetrics } from "../../lib/metrics/metrics.ts";
 import { createHandlerFixture } from "./fixture.ts";
@@ -22,7 +23,9 @@ test("what would be rejected is performed, reported and not counted; what is wit
 test("a key that is banned is served and reported, and a rejection while reporting bans nobody afterwards", async () => {
   const store = (await createHandlerFixture()).store;
   const enforced = await createHandlerFixture({ store, banPolicy: { maxRejections: 1, durationMs: 60_000 } });
-  for (let call = 0; call < 62; call++) await enforced.send("GET", ORDERS);
+  for (let call = 0; call < 61; call++) await enforced.send("GET", ORDERS);
+  enforced.time.now += BAN_GRACE_MS;
+  for (let call = 0; call < 2; call++) await enforced.send("GET", ORDERS);
   expect((await enforced.send("GET", ORDERS)).status).toBe(429);
   const reporting = await createHandlerFixture({ store, enforce: false });
   expect((await reporting.send("GET", ORDERS, { authorization: `Bearer ${enforced.key}` })).status).toBe(200);

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
 import { createMetrics, type MetricsServer, startMetricsServer } from "../../lib/metrics/index.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -118,13 +119,15 @@ test("orders are counted that the store lists in the transaction of the admissio
 });
 
 test("admitted, rejected and banned requests are counted by plan, and each ban once", async () => {
-  const { send, registry } = await createFixture();
-  for (let request = 0; request < 60 + 20 + 5; request++) await send("GET", "/v1/store/orders");
+  const { send, registry, time } = await createFixture();
+  for (let request = 0; request < 61; request++) await send("GET", "/v1/store/orders");
+  time.now += BAN_GRACE_MS;
+  for (let request = 0; request < 20 + 5; request++) await send("GET", "/v1/store/orders");
   await send("GET", "/v1/store/orders", { authorization: "" });
   await send("GET", "/openapi.json");
   expect(await samplesOf(registry, "store_orders_admissions_total")).toEqual([
     'store_orders_admissions_total{plan="free",outcome="admitted"} 60',
-    'store_orders_admissions_total{plan="free",outcome="rejected"} 20',
+    'store_orders_admissions_total{plan="free",outcome="rejected"} 21',
     'store_orders_admissions_total{plan="free",outcome="banned"} 5',
     'store_orders_admissions_total{plan="none",outcome="rejected"} 1',
   ]);

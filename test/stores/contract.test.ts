@@ -672,6 +672,14 @@ const MISTAKES: readonly Mistake[] = [
       },
     };
   }),
+  wrongAccounts("rejections that count from the first one on", /^what is rejected within/, (accounts) => ({
+    async admit(key, at, policy) {
+      const admission = await accounts.admit(key, at, policy);
+      if (!admission.ok && admission.code === "rate_limit_exceeded" && admission.rejections.count === 0)
+        await accounts.recordRejections(key, 1, at, policy);
+      return admission;
+    },
+  })),
   wrongAccounts("a ban policy that is ignored", /^the given policy/, (accounts) => ({
     admit: (key, at) => accounts.admit(key, at),
   })),

@@ -209,8 +209,8 @@ function addServeOptions(command: Command): Command {
     .addOption(new Option("--preview <version>", "serve the preview of this version, too").choices(["v2"]))
     .option(
       "--ban-after <rejections>",
-      `ban a key after more than this many rejected requests in a minute (default: ${DEFAULT_BAN_POLICY.maxRejections})`,
-      readNumberBetween(1, 10_000),
+      `ban a key after more than this many rejected requests in a minute that count (default: ${DEFAULT_BAN_POLICY.maxRejections})`,
+      readNumberBetween(0, 10_000),
     )
     .option("--ban-minutes <minutes>", `how long a ban lasts (default: ${BAN_MINUTES})`, readMinutes)
     .option(

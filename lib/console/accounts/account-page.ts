@@ -137,7 +137,7 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
 export function describeRejections(account: Account, id: string, now: Instant, plans?: PlanTable) {
   const rejections = account.rejections[id];
   if (rejections === undefined) return undefined;
-  const { windowStart, count, bannedUntil } = rejections;
+  const { windowStart, count, firstAt, bannedUntil } = rejections;
   const { day } = usedQuotasAt(account, now, plans);
   const cause =
     day.remaining === 0
@@ -151,8 +151,14 @@ export function describeRejections(account: Account, id: string, now: Instant, p
         during the ban are not counted.`;
   const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
   const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];
-  return html`${timeOf(windowStart, now)}: ${formatCount(count)} ${requests} of <a href="#key-${id}"><code>${id}</code></a>
-    ${name === undefined ? "" : html`(${name})`} ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${ban}`;
+  const which = firstAt === undefined ? formatCount(count) : "some";
+  const of = html`<a href="#key-${id}"><code>${id}</code></a> ${name === undefined ? "" : html`(${name})`}`;
+  const grace =
+    firstAt === undefined
+      ? ""
+      : " They came within ten seconds of the first one, and do not count towards a ban.";
+  return html`${timeOf(windowStart, now)}: ${which} ${requests} of ${of}
+    ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${grace}${ban}`;
 }
 
 /** The name of an account's plan, marked if the plan is not in the table. */

@@ -1,6 +1,6 @@
 import type { AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import type { Admission } from "../../accounts/admission.ts";
+import { type Admission, BAN_GRACE_MS } from "../../accounts/admission.ts";
 import type { Instant } from "../../core/time.ts";
 import type { PlanAssignment } from "../../plans/plan-limits.ts";
 
@@ -8,6 +8,8 @@ import type { PlanAssignment } from "../../plans/plan-limits.ts";
 export const AT: Instant = Date.UTC(2026, 10, 20, 12) + 250;
 export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
+/** In the same minute, when every rejection of a key counts that was first rejected at `AT`. */
+export const LATER: Instant = AT + BAN_GRACE_MS;
 /** What a request with the first key presents. */
 export const KEY = { accountId: "acme", hash: FIRST.hash };
 

@@ -132,6 +132,10 @@ export interface KeyEntry {
  *
  *     expiry (13)  minute of the rejections (8)  their count (5)
  *
+ * While none of them has counted, the count is `FIRST` and the milliseconds of the first one in its minute, and the minute
+ * is that of an hour before: an earlier version takes them for rejections of a minute that has ended, also if its clock is
+ * behind.
+ *
  * A key with a ban has a negative number, so that it never compares as usable. Ten more digits follow: the end of the
  * ban, relative to the start of the minute of the rejections.
  */
@@ -143,8 +147,10 @@ const BAN_DIGITS = 10;
 const FIELDS = /^(\d{13})(\d{8})(\d{5})(\d{10})?$/;
 
 const NO_EXPIRY = 10 ** EXPIRY_DIGITS - 1;
+const FIRST = 10 ** COUNT_DIGITS - MINUTE_MS;
+const HOUR_MINUTES = 60;
 /** The highest count that fits. So a ban policy that allows more rejections in a minute than this never bans. */
-export const MAX_COUNT = 10 ** COUNT_DIGITS - 1;
+export const MAX_COUNT = FIRST - 1;
 /**
  * Added to the end of a ban, because digits have no sign: the ban can end before the minute of its rejections, if
  * another process opened that minute with a clock that is ahead.
@@ -154,8 +160,11 @@ const BAN_BIAS = 10 ** 9;
 export function packEntry({ expiresAt = NO_EXPIRY, rejections }: KeyEntry): string {
   const expiry = digits(expiresAt, EXPIRY_DIGITS);
   if (rejections === undefined) return withCount(expiry, 0, 0);
-  const { windowStart, count, bannedUntil } = rejections;
-  const counted = withCount(expiry, windowStart / MINUTE_MS, count);
+  const { windowStart, count, firstAt, bannedUntil } = rejections;
+  const minute = windowStart / MINUTE_MS;
+  if (firstAt !== undefined) return withCount(expiry, minute - HOUR_MINUTES, FIRST + firstAt - windowStart);
+  // A ban of an earlier version can have a higher one.
+  const counted = withCount(expiry, minute, bannedUntil === undefined ? Math.min(count, MAX_COUNT) : count);
   if (bannedUntil === undefined) return counted;
   const ban = bannedUntil - windowStart + BAN_BIAS;
   if (ban < 0 || ban >= 10 ** BAN_DIGITS)
@@ -168,6 +177,8 @@ export function unpackEntry(number: string): KeyEntry {
   const length = EXPIRY_DIGITS + MINUTE_DIGITS + COUNT_DIGITS + (isBanned ? BAN_DIGITS : 0);
   const text = decimal(number.replace("-", "")).padStart(length, "0");
   const [, expiry = 0, minute = 0, count = 0, ban = 0] = (FIELDS.exec(text) ?? []).map(Number);
+  if (count > MAX_COUNT && !isBanned)
+    return { ...unpackExpiry(expiry), rejections: unpackFirst(minute + HOUR_MINUTES, count - FIRST) };
   const windowStart = minute * MINUTE_MS;
   const rejections = {
     windowStart,
@@ -175,9 +186,18 @@ export function unpackEntry(number: string): KeyEntry {
     ...(isBanned ? { bannedUntil: windowStart + ban - BAN_BIAS } : {}),
   };
   return {
-    ...(expiry === NO_EXPIRY ? {} : { expiresAt: expiry }),
+    ...unpackExpiry(expiry),
     ...(count === 0 && !isBanned ? {} : { rejections }),
   };
+}
+
+function unpackExpiry(expiresAt: number): KeyEntry {
+  return expiresAt === NO_EXPIRY ? {} : { expiresAt };
+}
+
+function unpackFirst(minute: number, ms: number): RejectionCount {
+  const windowStart = minute * MINUTE_MS;
+  return { windowStart, count: 0, firstAt: windowStart + ms };
 }
 
 export function leastUsable(at: Instant): string {

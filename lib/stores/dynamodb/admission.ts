@@ -196,7 +196,7 @@ function rejectionsUpdate(
 ): Partial<ConditionalUpdate> {
   const { key, rejections: seen } = state;
   const { windowStart, count, bannedUntil } = rejections;
-  const isFurther = seen?.windowStart === windowStart && seen.bannedUntil === undefined;
+  const isFurther = seen?.windowStart === windowStart && seen.count > 0 && seen.bannedUntil === undefined;
   if (!isFurther || bannedUntil !== undefined || count > MAX_COUNT) return entryUpdate(state, rejections);
   const { from, to } = rejectedIn(key, windowStart, Math.min(maxRejections, MAX_COUNT) - added);
   return {

@@ -13,7 +13,7 @@ import { isInt64 } from "../../orders/int64.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { readOrderToChange } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";
-import { ACCOUNT_COLUMNS, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
+import { ACCOUNT_COLUMNS, readRow, rejectionValues, type SavedKey, toAccountRow } from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { cancelText, cancelValues, findCancels, type Task } from "./cancel.ts";
 import { type Database, isTrue, type Work } from "./database.ts";
@@ -267,8 +267,8 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
       values: columnsOf(usages),
     };
     const ofKeys = [...changedKeys.values()].map(({ accountId, key, rejections, usedAt }) => [
-      ...[accountId, key.hash, rejections?.windowStart ?? null, rejections?.count ?? null],
-      ...[rejections?.bannedUntil ?? null, usedAt],
+      ...[accountId, key.hash],
+      ...[...rejectionValues(rejections), usedAt],
     ]);
     const updateKeys = {
       text: `UPDATE ${schema}.api_keys k SET rejections_start = n.start, rejections_count = n.count,

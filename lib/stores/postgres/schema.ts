@@ -55,8 +55,8 @@ export const enableAlways = (schema: string, trigger: string) =>
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
  * `outbox` has the orders with changes that have not been delivered; see outbox.ts. No column
  * that a request changes has an index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
- * `rejections_count` are the rejections of the key in the minute that starts there, `banned_until` the ban that
- * followed, and `used_at` the minute of its last admitted request. `settings` holds what is true for the whole store:
+ * `rejections_count` are the rejections of the key in the minute that starts there (while the count is 0, the instant of
+ * the first one), `banned_until` the ban that followed, and `used_at` the minute of its last admitted request. `settings` holds what is true for the whole store:
  * `schema_version`, and `environment`, that of its keys.
  */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [

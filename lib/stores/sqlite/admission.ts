@@ -4,7 +4,14 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { decideAdmission, decideRejections } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Usage } from "../../plans/windows.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, readRow, type SavedKey, toAccountRow } from "../account-rows.ts";
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  readRow,
+  rejectionValues,
+  type SavedKey,
+  toAccountRow,
+} from "../account-rows.ts";
 import { listOutcome } from "../order-rows.ts";
 import { prepareAll, type SqliteDatabase } from "./database.ts";
 import { isSqliteError } from "./errors.ts";
@@ -108,10 +115,8 @@ function beginSequence({ admission: sql, orders }: AdmissionQueries) {
     end(): void {
       for (const [accountId, { minute, day }] of usages)
         sql.updateUsage.run(minute.start, minute.count, day.start, day.count, accountId);
-      for (const { accountId, key, rejections } of rejectedKeys.values()) {
-        const { windowStart, count, bannedUntil = null } = rejections;
-        sql.updateRejections.run(windowStart, count, bannedUntil, key.hash, accountId);
-      }
+      for (const { accountId, key, rejections } of rejectedKeys.values())
+        sql.updateRejections.run(...rejectionValues(rejections), key.hash, accountId);
     },
   };
 }

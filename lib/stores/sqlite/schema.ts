@@ -13,8 +13,8 @@ const FIRST_VERSION = 5;
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
  * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. Orders are counted by reading
  * them: a table of counts, or an index on `status`, would write more pages for each cancel. `api_keys.rejections_start` and
- * `rejections_count` are the rejections of the key in the minute that starts there, and `banned_until` the ban that
- * followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
+ * `rejections_count` are the rejections of the key in the minute that starts there (while the count is 0, the instant of
+ * the first one), and `banned_until` the ban that followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { BAN_GRACE_MS } from "../../../lib/accounts/admission.ts";
 import { useSession } from "../../support/console.ts";
 
 let console: Awaited<ReturnType<typeof useSession>>;
@@ -177,6 +178,8 @@ test("the last rejected requests of a key are shown, with the limit that was use
       await console.store.accounts.admit({ accountId: "acme", hash: key.hash }, at);
   };
   await admit(61, NOON);
+  expect(await list()).toContain("just now: some requests of acme.k123456789 were beyond a limit");
+  await admit(1, NOON + BAN_GRACE_MS);
   expect(await list()).toContain("just now: 1 request of acme.k123456789 was beyond a limit");
   expect(await list()).toContain("filter by the keyId and the status 429");
   await admit(2, NOON);
@@ -185,16 +188,18 @@ test("the last rejected requests of a key are shown, with the limit that was use
     "1 hour ago: 3 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:00:00 UTC. Today&#39;s limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.",
   );
   for (let minute = 1; minute < 16; minute++) await admit(60, NOON + minute * 60_000);
-  await admit(65, NOON + 16 * 60_000);
+  await admit(60, NOON + 16 * 60_000);
+  await admit(1, NOON + 16 * 60_000);
+  await admit(21, NOON + 16 * 60_000 + BAN_GRACE_MS);
   expect(await list()).toContain(
     "21 requests of acme.k123456789 were beyond a limit in the minute from 2026-11-20 12:16:00 UTC.",
   );
   expect(await list()).toContain(
-    "Today&#39;s limit is used up. Then the key was banned until 2026-11-20 12:31:00 UTC; requests during the ban are not counted.",
+    "Today&#39;s limit is used up. Then the key was banned until 2026-11-20 12:31:10 UTC; requests during the ban are not counted.",
   );
   now = NOON + 30 * 60_000;
   expect(await list(), "while it is banned").toContain(
-    "Then the key was banned until 2026-11-20 12:31:00 UTC;",
+    "Then the key was banned until 2026-11-20 12:31:10 UTC;",
   );
   now = NOON + 86_400_000;
   expect(await list(), "on the next day").not.toContain("Today&#39;s");
@@ -250,6 +255,7 @@ test.each<[string, number, number, string]>([
   for (let request = 0; request < before; request++)
     await admit(NOON - Math.ceil((before - request) / 60) * 60_000);
   for (let request = 0; request < now; request++) await admit(NOON);
+  if (now > 0) await console.store.accounts.recordRejections({ accountId: "acme", hash: key.hash }, 21, NOON);
   const { text } = await post(`accounts/acme/keys/${key.id}/unban`);
   expect(text.replace(/<\/?code>/g, "")).toContain(`The ban of acme.k123456789 ${message}`);
   // The table of rejected requests has it no more.

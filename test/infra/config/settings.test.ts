@@ -142,7 +142,7 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a preview of an unknown version", { preview: "v3" }],
     ["a documentation address without TLS", { docsUrl: "http://docs.example.com/" }],
     ["an invalid e-mail address", { alarmEmail: "oncall" }],
-    ["an invalid ban policy", { banPolicy: { maxRejections: 0, hours: 1 } }],
+    ["an invalid ban policy", { banPolicy: { maxRejections: -1, hours: 1 } }],
     ["a name instead of the ARN of a boundary", { permissionsBoundary: "store-orders-boundary" }],
     ["a role instead of a boundary", { permissionsBoundary: "arn:aws:iam::123456789012:role/limits" }],
     ["a name that no table can have", { tables: { orders: "my orders" } }],

@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import {
   type KeyEntry,
   leastUsable,
+  MAX_COUNT,
   packEntry,
   planOf,
   rejectedIn,
@@ -16,20 +17,20 @@ const anyInstant = fc.integer({ min: 1, max: Date.UTC(2100, 0) });
 const anyEntry: fc.Arbitrary<KeyEntry> = fc
   .record({
     expiresAt: fc.option(anyInstant, { nil: undefined }),
-    minute: fc.integer({ min: 0, max: Date.UTC(2100, 0) / MINUTE_MS }),
-    count: fc.integer({ min: 0, max: 99_999 }),
+    minute: fc.integer({ min: 60, max: Date.UTC(2100, 0) / MINUTE_MS }),
+    count: fc.integer({ min: 0, max: MAX_COUNT }),
+    firstMs: fc.option(fc.integer({ min: 0, max: MINUTE_MS - 1 }), { nil: undefined }),
     banMs: fc.option(fc.integer({ min: -5 * MINUTE_MS, max: 90 * 1_440 * MINUTE_MS }), { nil: undefined }),
   })
-  .map(({ expiresAt, minute, count, banMs }) => {
+  .map(({ expiresAt, minute, count, firstMs, banMs }) => {
     const windowStart = minute * MINUTE_MS;
-    const rejections = {
-      windowStart,
-      count,
-      ...(banMs === undefined ? {} : { bannedUntil: windowStart + banMs }),
-    };
+    const rejections =
+      firstMs === undefined
+        ? { windowStart, count, ...(banMs === undefined ? {} : { bannedUntil: windowStart + banMs }) }
+        : { windowStart, count: 0, firstAt: windowStart + firstMs };
     return {
       ...(expiresAt === undefined ? {} : { expiresAt }),
-      ...(count === 0 ? {} : { rejections }),
+      ...(count === 0 && firstMs === undefined ? {} : { rejections }),
     };
   });
 
@@ -76,8 +77,15 @@ describe("a packed key", () => {
     expect(BigInt(counted(7)) + 3n).toBe(BigInt(counted(10)));
     const { from, to } = rejectedIn({ expiresAt: AT }, AT, 20);
     expect([from, to]).toEqual([counted(1), counted(20)]);
-    expect(unpackEntry(counted(1_000_000)).rejections?.count).toBe(99_999);
+    expect(unpackEntry(counted(1_000_000)).rejections?.count).toBe(MAX_COUNT);
     expect(unpackEntry(packEntry({ expiresAt: 8.64e15 }))).toEqual({});
+  });
+
+  test("an earlier version reads the first rejection of a minute as of a minute long ago, and its counts stay as they are", () => {
+    const first = packEntry({ expiresAt: AT, rejections: { windowStart: AT, count: 0, firstAt: AT + 7 } });
+    expect(first).toBe(`${AT}${AT / MINUTE_MS - 60}40007`);
+    for (const number of [`${AT}${AT / MINUTE_MS}99999`, `-${AT}${AT / MINUTE_MS}500001000900000`])
+      expect(packEntry(unpackEntry(number))).toBe(number);
   });
 
   test("a packed key keeps a ban of 90 days, and rejects one that it would shorten", () => {

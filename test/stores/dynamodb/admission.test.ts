@@ -2,11 +2,16 @@ import { type DynamoDBClient, UpdateItemCommand } from "@aws-sdk/client-dynamodb
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { AccountStore } from "../../../lib/accounts/account-store.ts";
-import { decideAdmission } from "../../../lib/accounts/admission.ts";
+import { BAN_GRACE_MS, decideAdmission } from "../../../lib/accounts/admission.ts";
 import { type ParsedKey, shortHash } from "../../../lib/accounts/api-key.ts";
 import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
 import { createAdmission } from "../../../lib/stores/dynamodb/admission.ts";
-import { keyEntries, keyStateOf, planAttributes } from "../../../lib/stores/dynamodb/admission-item.ts";
+import {
+  keyEntries,
+  keyStateOf,
+  MAX_COUNT,
+  planAttributes,
+} from "../../../lib/stores/dynamodb/admission-item.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { createTableClient, type Item, numberValue } from "../../../lib/stores/dynamodb/table.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
@@ -36,9 +41,17 @@ const anyItemAt = (at: number): fc.Arbitrary<Item> => {
     .map((minutes) => at - (at % MINUTE_MS) + minutes * MINUTE_MS);
   const day = fc.constantFrom(0, 0, 0, -1, 1).map((days) => at - (at % DAY_MS) + days * DAY_MS);
   const count = fc.constantFrom(0, 1, 2, 3, 4).map(numberValue);
-  const rejections = fc.record(
-    { windowStart: minute, count: fc.constantFrom(1, 2, 3, 99_999), bannedUntil: soon },
-    { requiredKeys: ["windowStart", "count"] },
+  const rejections = fc.oneof(
+    fc.record(
+      { windowStart: minute, count: fc.constantFrom(1, 2, 3, MAX_COUNT), bannedUntil: soon },
+      { requiredKeys: ["windowStart", "count"] },
+    ),
+    fc
+      .tuple(minute, fc.constantFrom(at - BAN_GRACE_MS, at - BAN_GRACE_MS + 1, at, at + 1))
+      .map(([windowStart, first]) => {
+        const firstAt = Math.min(Math.max(first, windowStart), windowStart + MINUTE_MS - 1);
+        return { windowStart, count: 0, firstAt };
+      }),
   );
   return fc
     .record({
@@ -94,6 +107,7 @@ test("the condition of the first write holds exactly if the decision counts a re
     "api_key_banned false",
     "api_key_banned false,true",
     "invalid_api_key false",
+    "rate_limit_exceeded false",
     "rate_limit_exceeded false,true",
     "true false,true",
     "true true",
@@ -130,12 +144,15 @@ describe("a write of an account that is repeated because its response was lost",
 
   test("rejects a request with the count that it recorded, and bans at the limit of the policy for its time", async () => {
     for (let request = 0; request < 2; request++) await accounts.admit(KEY, MIDNIGHT, POLICY);
+    expect(await repeating.admit(KEY, MIDNIGHT, POLICY)).toMatchObject({ code: "rate_limit_exceeded" });
+    expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 0, firstAt: MIDNIGHT });
+    const at = MIDNIGHT + BAN_GRACE_MS;
     for (const count of [1, 2]) {
-      const admission = await repeating.admit(KEY, MIDNIGHT, POLICY);
+      const admission = await repeating.admit(KEY, at, POLICY);
       expect(admission).toMatchObject({ code: "rate_limit_exceeded", rejections: { count } });
     }
-    const bannedUntil = MIDNIGHT + POLICY.durationMs;
-    const third = await repeating.admit(KEY, MIDNIGHT, POLICY);
+    const bannedUntil = at + POLICY.durationMs;
+    const third = await repeating.admit(KEY, at, POLICY);
     expect(third).toMatchObject({
       code: "api_key_banned",
       startsBan: true,
@@ -146,8 +163,9 @@ describe("a write of an account that is repeated because its response was lost",
 
   test("rejections beyond the highest count that an item holds are recorded as that count", async () => {
     const lenient = { ...POLICY, maxRejections: 1_000_000 };
-    for (const count of [99_998, 1, 5, 1]) await accounts.recordRejections(KEY, count, MIDNIGHT, lenient);
-    expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 99_999 });
+    for (const count of [MAX_COUNT - 1, 1, 5, 1])
+      await accounts.recordRejections(KEY, count, MIDNIGHT, lenient);
+    expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: MAX_COUNT });
   });
 
   test("records rejections once, and bans at the limit of the policy for its time", async () => {

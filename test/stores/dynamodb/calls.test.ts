@@ -62,11 +62,14 @@ describe("requests to admit a call", () => {
     expect(await cost(() => admit(AT + MINUTE_MS + 1))).toEqual(["UpdateItem"]);
   });
 
-  test("a rejection is two requests, also the one that starts the ban, and one request during the ban", async () => {
+  test("a rejection that counts is two requests, also the one that starts the ban, and one request during the ban", async () => {
     await admit();
     await admit();
+    expect(await cost(admit), "the first of the minute").toEqual(["UpdateItem", "UpdateItem"]);
+    expect(await cost(admit), "soon after the first").toEqual(["UpdateItem"]);
+    await store.accounts.recordRejections({ accountId: "acme", hash: KEY.hash }, 1, AT);
     expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
-    await store.accounts.recordRejections({ accountId: "acme", hash: KEY.hash }, 18, AT);
+    await store.accounts.recordRejections({ accountId: "acme", hash: KEY.hash }, 17, AT);
     for (const _ of [20, 21]) expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
     expect((await store.accounts.find("acme"))?.rejections[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
     expect(await cost(admit)).toEqual(["UpdateItem"]);

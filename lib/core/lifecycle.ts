@@ -46,6 +46,8 @@ export interface Lifecycle<Table> {
     status: StatusIn<Table>,
     event: Event,
   ): LifecycleResult<Table, Event>;
+  /** The codes with which an event can fail, such as for the `errors` of an operation of your own. */
+  codesOf<Event extends EventIn<Table>>(event: Event): readonly CodeIn<Table, Event>[];
   /** The codes with which an event can fail, each with a sentence that says why. */
   errorsOf<Event extends EventIn<Table>>(event: Event): Readonly<Record<CodeIn<Table, Event>, string>>;
   /** Explains in one sentence why an event is not allowed. */
@@ -95,51 +97,44 @@ export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Tabl
   const rows: LifecycleTable = table;
   const statuses = Object.keys(rows);
   const events = eventsOf(rows);
+  const acceptsEvent = (status: string, event: string) =>
+    statuses.includes(status) && events.includes(event) && !ruleOf(rows, status, event).error;
+  const codesOf = (event: string) => {
+    assertOneOf(events, event, "event");
+    return [...new Set(statuses.flatMap((status) => ruleOf(rows, status, event).error || []))];
+  };
+  const explain = (found: readonly string[], event: string) => {
+    const accepting = statuses.filter((status) => acceptsEvent(status, event));
+    const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";
+    return `The order is ${found.join(" or ")}; ${which} orders accept '${event}'.`;
+  };
   for (const status of statuses)
     for (const event of events) {
       const { error, to } = ruleOf(rows, status, event);
       if (!error) assertOneOf(statuses, to, `${status}.${event}.to`);
     }
   const lifecycle: Lifecycle<LifecycleTable> = {
-    ...{ table: rows, statuses, events },
+    ...{ table: rows, statuses, events, acceptsEvent },
     isStatus: (status): status is string => statuses.includes(status as string),
     isEvent: (event): event is string => events.includes(event as string),
-    acceptsEvent: (status, event) => accepts(rows, status, event),
     transition: (status, event) => applyRule(rows, status, event) as never,
+    codesOf: (event) => codesOf(event) as never,
     errorsOf(event) {
-      assertOneOf(events, event, "event");
-      const statusesOf = (code: string) =>
+      const failsWith = (code: string) =>
         statuses.filter((status) => ruleOf(rows, status, event).error === code);
-      const messages = codesOf(rows, event).map((code) => [code, explainRule(rows, statusesOf(code), event)]);
-      return Object.fromEntries(messages) as never;
+      return Object.fromEntries(
+        codesOf(event).map((code) => [code, explain(failsWith(code), event)]),
+      ) as never;
     },
-    explain: ({ status, event }) => explainRule(rows, [status], event),
+    explain: ({ status, event }) => explain([status], event),
   };
   return lifecycle as unknown as Lifecycle<Table>;
 }
 
-// The functions of a life cycle, each on its own: a page that uses one of them loads no other.
-
-export function eventsOf(table: LifecycleTable): readonly string[] {
-  return [...new Set(Object.values(table).flatMap(Object.keys))];
-}
-
-/** Throws `InvalidInputError`, which lists the names, unless this is one of them. */
-export function assertOneOf(names: readonly string[], name: unknown, path: string): void {
-  if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
-}
-
-function ruleOf(table: LifecycleTable, status: string, event: string): LifecycleRule {
-  const row = table[status] as LifecycleTable[string];
-  return (Object.hasOwn(row, event) && row[event]) || { error: `cannot_${event}_${status}` };
-}
-
-export function accepts(table: LifecycleTable, status: string, event: string): boolean {
-  const isKnown = Object.keys(table).includes(status) && eventsOf(table).includes(event);
-  return isKnown && !ruleOf(table, status, event).error;
-}
-
-/** What an event does in a status. Throws `InvalidInputError` if there is no such status or event. */
+/**
+ * What an event does in a status: alone, for a page that needs nothing else of a life cycle. Throws `InvalidInputError` if
+ * there is no such status or event.
+ */
 export function applyRule(
   table: LifecycleTable,
   status: string,
@@ -152,12 +147,16 @@ export function applyRule(
   return { ...(rule as LifecycleRule & { readonly to: string }), ok: true };
 }
 
-export function codesOf(table: LifecycleTable, event: string): readonly string[] {
-  return [...new Set(Object.keys(table).flatMap((status) => ruleOf(table, status, event).error || []))];
+function eventsOf(table: LifecycleTable): readonly string[] {
+  return [...new Set(Object.values(table).flatMap(Object.keys))];
 }
 
-export function explainRule(table: LifecycleTable, found: readonly string[], event: string): string {
-  const accepting = Object.keys(table).filter((status) => accepts(table, status, event));
-  const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";
-  return `The order is ${found.join(" or ")}; ${which} orders accept '${event}'.`;
+function ruleOf(table: LifecycleTable, status: string, event: string): LifecycleRule {
+  const row = table[status] as LifecycleTable[string];
+  return (Object.hasOwn(row, event) && row[event]) || { error: `cannot_${event}_${status}` };
+}
+
+/** Throws `InvalidInputError`, which lists the names, unless this is one of them. */
+export function assertOneOf(names: readonly string[], name: unknown, path: string): void {
+  if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
 }

@@ -2,7 +2,7 @@ import type { Caller } from "../accounts/admission.ts";
 import { settleWithin } from "../core/concurrency.ts";
 import { MAX_STORE_CALL_MS } from "../core/time.ts";
 import { toInt64Json } from "../orders/int64.ts";
-import { type StoredOrder, transition, transitionErrorsOf } from "../orders/lifecycle.ts";
+import { LIFECYCLE, type StoredOrder, transition } from "../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../orders/order-store.ts";
 import type { StoreOperation, StoreOutcome } from "../orders/store-operation.ts";
 import { acceptsGzip, gzipped } from "./compression.ts";
@@ -98,7 +98,7 @@ export const OPERATIONS = [
       "Only orders with status pending can be cancelled. The change is durable before the response is sent.",
     parameters: { orderId: { description: "The identifier of the order to cancel." } },
     success: { status: 204, description: "Order cancelled." },
-    errors: ["order_not_found", ...transitionErrorsOf("cancel"), "precondition_failed"],
+    errors: ["order_not_found", ...LIFECYCLE.codesOf("cancel"), "precondition_failed"],
   },
   {
     id: "getPet",

@@ -1,5 +1,5 @@
 import { parseInt64 } from "../orders/int64.ts";
-import { ORDER_STATUSES } from "../orders/lifecycle.ts";
+import { LIFECYCLE } from "../orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQuery, orderQueryIssues } from "../orders/order-query.ts";
 import { orderToJson } from "../orders/wire.ts";
 import type { CustomOperation } from "./custom-operations.ts";
@@ -80,7 +80,7 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
             type: "string",
             description: "`next` of the page before, which had the same `status` and `order`.",
           },
-          status: { type: "string", enum: ORDER_STATUSES, description: "Only orders with this status." },
+          status: { type: "string", enum: LIFECYCLE.statuses, description: "Only orders with this status." },
           order: {
             type: "string",
             enum: ["asc", "desc"],

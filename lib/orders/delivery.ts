@@ -14,8 +14,9 @@ import {
 } from "../core/time.ts";
 import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
 import type { OrderEvent } from "./lifecycle.ts";
+import { statusAfter, statusBefore } from "./lifecycle.ts";
 import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "./order-store.ts";
-import { type OrderTransition, statusAfter, statusBefore } from "./transition-hook.ts";
+import type { OrderTransition } from "./transition-hook.ts";
 import { DamagedOrderError, orderToJson } from "./wire.ts";
 
 /** A change of an order, as it is delivered. `order` is the order as it is now, `to` its status after the change. */

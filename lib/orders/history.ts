@@ -1,13 +1,6 @@
 import { randomBase62 } from "../core/base62.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
-import {
-  explainUnknownStatus,
-  isOrderStatus,
-  type OrderEvent,
-  type StoredOrder,
-  type TransitionResult,
-  transition,
-} from "./lifecycle.ts";
+import type { OrderEvent, StoredOrder } from "./lifecycle.ts";
 
 /** Who makes a change of an order. */
 export interface ChangeOrigin {
@@ -80,22 +73,6 @@ export function eventOf(letter: string): OrderChange["event"] {
  */
 export function packChange(change: OrderChange): string {
   return `${EVENT_LETTERS[change.event]}${packDetails(change)};`;
-}
-
-/**
- * What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. Throws,
- * with what to do, if no rule knows its status.
- */
-export function decideEvent<E extends OrderEvent>(
-  order: StoredOrder,
-  event: E,
-  at: Instant,
-): { readonly result: TransitionResult<E>; readonly changed?: StoredOrder | undefined } {
-  if (!isOrderStatus(order.status)) throw new Error(explainUnknownStatus(order));
-  const result = transition(order, event, at);
-  const isChanged =
-    result.ok && (result.order.record !== order.record || result.order.status !== order.status);
-  return { result, changed: isChanged ? result.order : undefined };
 }
 
 /** Reads what `packChange` wrote, any number of times. Throws if it is something else. */

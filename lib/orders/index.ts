@@ -33,20 +33,14 @@ export { type DeliveredChange, type DeliverOptions, type Delivery, deliverChange
 export {
   type ChangeOrigin,
   changeIdOf,
-  decideEvent,
   newChange,
   type OrderChange,
   type OrderWithHistory,
 } from "./history.ts";
 export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
-  acceptsEvent,
-  explainTransitionError,
-  isOrderEvent,
-  isOrderStatus,
+  decideEvent,
   LIFECYCLE,
-  ORDER_EVENTS,
-  ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -54,7 +48,6 @@ export {
   type TransitionErrorCode,
   type TransitionResult,
   transition,
-  transitionErrorsOf,
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
 export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./order.ts";

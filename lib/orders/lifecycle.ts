@@ -1,13 +1,10 @@
 import type { Failure } from "../core/errors.ts";
 import {
-  accepts,
   applyRule,
   assertOneOf,
-  codesOf,
   defineLifecycle,
-  eventsOf,
-  explainRule,
   type Lifecycle,
+  type LifecycleRule,
 } from "../core/lifecycle.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
@@ -15,8 +12,7 @@ import type { OrderRecord } from "./order.ts";
 const alreadyShipped = { error: "order_already_shipped" } as const;
 const alreadyCancelled = { error: "order_already_cancelled" } as const;
 
-/** The rules of `LIFECYCLE`, for code that a page loads without the rest of it. */
-export const ORDER_RULES = {
+const ORDER_RULES = {
   pending: {
     cancel: { to: "cancelled" },
     ship: { to: "shipped", set: "shipDate" },
@@ -67,37 +63,9 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
   | { readonly ok: true; readonly order: StoredOrder }
   | TransitionError<E>;
 
-/** Every status, in lifecycle order. */
-export const ORDER_STATUSES: readonly OrderStatus[] = /* @__PURE__ */ Object.keys(
-  ORDER_RULES,
-) as OrderStatus[];
-
-/** Every event. */
-export const ORDER_EVENTS: readonly OrderEvent[] = /* @__PURE__ */ eventsOf(ORDER_RULES) as OrderEvent[];
-
-/** True for a status of the lifecycle. A database that somebody has edited can hold another one. */
-export function isOrderStatus(status: unknown): status is OrderStatus {
-  return ORDER_STATUSES.includes(status as OrderStatus);
-}
-
-/** True for an event of the lifecycle. */
-export function isOrderEvent(event: unknown): event is OrderEvent {
-  return ORDER_EVENTS.includes(event as OrderEvent);
-}
-
-/** True if an order with this status accepts the event. False for a status or an event that the lifecycle does not have. */
-export function acceptsEvent(status: OrderStatus, event: OrderEvent): boolean {
-  return accepts(ORDER_RULES, status, event);
-}
-
 /** True for an event that sets a field of the record, false for one that changes the status only. */
 export function changesRecord(event: OrderEvent): boolean {
-  return isOrderEvent(event) && ORDER_STATUSES.some((status) => "set" in ORDER_RULES[status][event]);
-}
-
-/** The codes with which an event can fail, such as for the `errors` of an operation of your own. */
-export function transitionErrorsOf<E extends OrderEvent>(event: E): readonly TransitionErrorCode<E>[] {
-  return codesOf(ORDER_RULES, event) as TransitionErrorCode<E>[];
+  return LIFECYCLE.isEvent(event) && LIFECYCLE.statuses.some((status) => "set" in ORDER_RULES[status][event]);
 }
 
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
@@ -108,7 +76,7 @@ export function findStatusProblem({ record, status }: StoredOrder): string | und
 
 /** The statuses in which an order is fulfilled, and those to which further events lead. */
 const COMPLETE_STATUSES: ReadonlySet<OrderStatus> = /* @__PURE__ */ withNextStatuses(
-  /* @__PURE__ */ ORDER_STATUSES.filter((status) => acceptsEvent(status, "fulfil")),
+  /* @__PURE__ */ LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "fulfil")),
 );
 
 function withNextStatuses(statuses: readonly OrderStatus[]): ReadonlySet<OrderStatus> {
@@ -123,16 +91,16 @@ function withNextStatuses(statuses: readonly OrderStatus[]): ReadonlySet<OrderSt
 export function sumByStatus(
   counted: Iterable<readonly [status: unknown, count: number]>,
 ): Record<OrderStatus, number> {
-  const counts = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as Record<
+  const counts = Object.fromEntries(LIFECYCLE.statuses.map((status) => [status, 0])) as Record<
     OrderStatus,
     number
   >;
-  for (const [status, count] of counted) if (isOrderStatus(status)) counts[status] += count;
+  for (const [status, count] of counted) if (LIFECYCLE.isStatus(status)) counts[status] += count;
   return counts;
 }
 
 export function assertOrderEvent(event: OrderEvent): void {
-  assertOneOf(ORDER_EVENTS, event, "event");
+  assertOneOf(LIFECYCLE.events, event, "event");
 }
 
 /** Applies an event to an order at an instant. Pure. Throws `InvalidInputError` if there is no such event or status. */
@@ -150,13 +118,34 @@ export function transition<E extends OrderEvent>(
   return { ok: true, order: { record: isSame ? record : { ...record, [set]: value }, status: to } };
 }
 
-/** Explains in one sentence why an event is not allowed. */
-export function explainTransitionError({ status, event }: TransitionError): string {
-  return explainRule(ORDER_RULES, [status], event);
-}
-
 /** Says what is wrong with a status that no rule knows, and what to do. */
 export function explainUnknownStatus({ record, status }: StoredOrder): string {
-  const known = ORDER_STATUSES.join(", ");
+  const known = LIFECYCLE.statuses.join(", ");
   return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database, or update this version if a newer one has written it.`;
+}
+
+/**
+ * What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. Throws,
+ * with what to do, if no rule knows its status.
+ */
+export function decideEvent<E extends OrderEvent>(
+  order: StoredOrder,
+  event: E,
+  at: Instant,
+): { readonly result: TransitionResult<E>; readonly changed?: StoredOrder | undefined } {
+  if (!LIFECYCLE.isStatus(order.status)) throw new Error(explainUnknownStatus(order));
+  const result = transition(order, event, at);
+  const isChanged =
+    result.ok && (result.order.record !== order.record || result.order.status !== order.status);
+  return { result, changed: isChanged ? result.order : undefined };
+}
+
+/** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */
+export function statusBefore(event: OrderEvent): OrderStatus {
+  return LIFECYCLE.statuses.find((candidate) => LIFECYCLE.acceptsEvent(candidate, event)) as OrderStatus;
+}
+
+export function statusAfter(event: OrderEvent): OrderStatus {
+  const rule: LifecycleRule<OrderStatus> = ORDER_RULES[statusBefore(event)][event];
+  return rule.to as OrderStatus;
 }

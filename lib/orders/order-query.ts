@@ -1,6 +1,6 @@
 import { InvalidInputError, type Issue } from "../core/errors.ts";
 import { logHookError } from "../core/hooks.ts";
-import { isOrderStatus, ORDER_STATUSES, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
+import { LIFECYCLE, type OrderStatus, type StoredOrder } from "./lifecycle.ts";
 
 /** The largest `limit` of an `OrderQuery`. */
 export const MAX_PAGE_ORDERS = 1_000;
@@ -64,8 +64,8 @@ export function orderQueryIssues(query: { readonly [name in keyof OrderQuery]: u
   const issues: Issue[] = [];
   if (after !== undefined && typeof after !== "bigint")
     issues.push({ path: "after", message: "Use the identifier of an order, as a bigint." });
-  if (status !== undefined && !isOrderStatus(status))
-    issues.push({ path: "status", message: `Use one of: ${ORDER_STATUSES.join(", ")}.` });
+  if (status !== undefined && !LIFECYCLE.isStatus(status))
+    issues.push({ path: "status", message: `Use one of: ${LIFECYCLE.statuses.join(", ")}.` });
   if (order !== undefined && order !== "asc" && order !== "desc")
     issues.push({ path: "order", message: "Use one of: asc, desc." });
   if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_ORDERS)

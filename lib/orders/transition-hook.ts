@@ -1,13 +1,5 @@
 import { callHook, type HookErrorReporter } from "../core/hooks.ts";
-import type { LifecycleRule } from "../core/lifecycle.ts";
-import {
-  acceptsEvent,
-  ORDER_RULES,
-  ORDER_STATUSES,
-  type OrderEvent,
-  type OrderStatus,
-  type StoredOrder,
-} from "./lifecycle.ts";
+import { type OrderEvent, type OrderStatus, type StoredOrder, statusBefore } from "./lifecycle.ts";
 
 /** A change of an order that has been stored: what happened, as hooks are told. */
 export interface OrderTransition {
@@ -41,14 +33,4 @@ export function announce(
     ...(requestId !== undefined && { requestId }),
   };
   return callHook("onTransition", () => onTransition(transition), onHookError);
-}
-
-/** The only status in which an event is allowed. A test checks that `LIFECYCLE` has one for each event. */
-export function statusBefore(event: OrderEvent): OrderStatus {
-  return ORDER_STATUSES.find((candidate) => acceptsEvent(candidate, event)) as OrderStatus;
-}
-
-export function statusAfter(event: OrderEvent): OrderStatus {
-  const rule: LifecycleRule<OrderStatus> = ORDER_RULES[statusBefore(event)][event];
-  return rule.to as OrderStatus;
 }

@@ -4,8 +4,7 @@ import { parseInt64Json } from "./int64.ts";
 import {
   changesRecord,
   findStatusProblem,
-  isOrderStatus,
-  ORDER_STATUSES,
+  LIFECYCLE,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -214,7 +213,10 @@ export function parseFields(value: unknown): ParsedOrder<OrderFields> {
 
 const VALIDATORS: ReadonlyMap<string, OrderField["validate"]> = new Map([
   ...Object.entries(ORDER_FIELDS).map(([name, { validate }]) => [name, validate] as const),
-  ["status", (value) => (isOrderStatus(value) ? undefined : `Write one of ${ORDER_STATUSES.join(", ")}.`)],
+  [
+    "status",
+    (value) => (LIFECYCLE.isStatus(value) ? undefined : `Write one of ${LIFECYCLE.statuses.join(", ")}.`),
+  ],
 ]);
 
 const UNKNOWN_FIELD = `Unknown field. Known fields: ${[...VALIDATORS.keys()].join(", ")}.`;

@@ -5,8 +5,7 @@ import { isAccountId } from "../accounts/api-key.ts";
 import { errorMessage, explainIssues, isInvalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import type { OrderChange } from "../orders/history.ts";
-import { findStatusProblem, isOrderStatus, ORDER_STATUSES, type OrderStatus } from "../orders/lifecycle.ts";
-import { statusAfter } from "../orders/transition-hook.ts";
+import { findStatusProblem, LIFECYCLE, type OrderStatus, statusAfter } from "../orders/lifecycle.ts";
 import { orderToJson, parseFields, parseLine } from "../orders/wire.ts";
 import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
@@ -99,9 +98,9 @@ function inspectOrder(
     const repair = `Correct it in the database, then run 'changes retry'; or ${REMOVE_HISTORY}.`;
     add(`The history cannot be read, so its changes are not delivered: ${errorMessage(error)}`, repair);
   }
-  if (!isOrderStatus(status))
+  if (!LIFECYCLE.isStatus(status))
     add(
-      `The status '${status}' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails.`,
+      `The status '${status}' is not one of ${LIFECYCLE.statuses.join(", ")}, so every event of it fails.`,
       "Correct the status in the database.",
     );
   else if (!isExplained(status, changes))
@@ -115,7 +114,7 @@ function inspectOrder(
   if (!parsed.ok) add(`The record cannot be read: ${explainIssues(parsed.issues)}`, repair);
   else if (record?.id !== id) add(`The record is that of order ${record?.id}.`, repair);
   else if (orderToJson(record) !== wire) add("The record is not in the form in which it is sent.", repair);
-  const statusProblem = record && isOrderStatus(status) && findStatusProblem({ record, status });
+  const statusProblem = record && LIFECYCLE.isStatus(status) && findStatusProblem({ record, status });
   if (statusProblem)
     add(statusProblem, "Correct the status in the database, or remove 'complete' from the record.");
   return changes;

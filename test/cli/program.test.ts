@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ORDER_STATUSES } from "../../lib/orders/lifecycle.ts";
+import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { createCommandLineHere } from "../support/command-line.ts";
 
 const cli = createCommandLineHere();
@@ -124,7 +124,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["orders place --ship-date 2026-11-20", /--ship-date: '2026-11-20' is invalid. Write an RFC 3339/],
   ["orders list --limit 0", /Use a number from 1 to 10000; 'orders export' writes all orders/],
   ["orders list --limit 10001", /Use a number from 1 to 10000/],
-  ["orders list --status gone", new RegExp(`Allowed choices are ${ORDER_STATUSES.join(", ")}`)],
+  ["orders list --status gone", new RegExp(`Allowed choices are ${LIFECYCLE.statuses.join(", ")}`)],
   ["orders import missing.ndjson", /missing\.ndjson: The file does not exist \(ENOENT\)/],
   ["orders import .", /This is a directory/],
   [

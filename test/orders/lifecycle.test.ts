@@ -1,15 +1,9 @@
 import { expect, test } from "vitest";
-import { decideEvent } from "../../lib/orders/history.ts";
 import {
-  acceptsEvent,
   assertOrderEvent,
   changesRecord,
-  explainTransitionError,
-  isOrderEvent,
-  isOrderStatus,
+  decideEvent,
   LIFECYCLE,
-  ORDER_EVENTS,
-  ORDER_STATUSES,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -52,37 +46,32 @@ test.each(every)("'$event' on a $status order follows the lifecycle table", ({ s
   const result = transition({ record, status }, event, AT);
   if (typeof outcome === "string") expect(result).toEqual({ ok: false, code: outcome, status, event });
   else expect(result).toEqual({ ok: true, order: outcome });
-  expect(acceptsEvent(status, event)).toBe(result.ok);
+  expect(LIFECYCLE.acceptsEvent(status, event)).toBe(result.ok);
 });
 
 test("the table has exactly the documented statuses and events, each of which is known", () => {
-  expect(ORDER_STATUSES).toEqual(Object.keys(cells));
-  expect(ORDER_STATUSES.every(isOrderStatus)).toBe(true);
-  for (const status of ORDER_STATUSES) {
+  expect(LIFECYCLE.statuses).toEqual(Object.keys(cells));
+  expect(LIFECYCLE.statuses.every(LIFECYCLE.isStatus)).toBe(true);
+  for (const status of LIFECYCLE.statuses) {
     expect(Object.keys(LIFECYCLE.table[status])).toEqual(Object.keys(cells[status]));
-    expect(Object.keys(LIFECYCLE.table[status])).toEqual(ORDER_EVENTS);
+    expect(Object.keys(LIFECYCLE.table[status])).toEqual(LIFECYCLE.events);
   }
-  for (const event of ORDER_EVENTS) {
-    expect(isOrderEvent(event)).toBe(true);
+  for (const event of LIFECYCLE.events) {
+    expect(LIFECYCLE.isEvent(event)).toBe(true);
     expect(() => assertOrderEvent(event)).not.toThrow();
   }
 });
 
 test("the explanation of an error names the status, the event and the statuses that accept it", () => {
-  expect(
-    explainTransitionError({
-      ok: false,
-      code: "order_already_cancelled",
-      status: "cancelled",
-      event: "ship",
-    }),
-  ).toBe("The order is cancelled; only pending orders accept 'ship'.");
+  expect(LIFECYCLE.explain({ status: "cancelled", event: "ship" })).toBe(
+    "The order is cancelled; only pending orders accept 'ship'.",
+  );
 });
 
 test("an order whose status somebody has edited in the database is an error that says what to do", () => {
   const order = { record, status: "lost" as OrderStatus };
   expect(() => decideEvent(order, "ship", AT)).toThrow(
-    `Order 7 has the status 'lost', which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
+    `Order 7 has the status 'lost', which is not one of ${LIFECYCLE.statuses.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
   );
 });
 
@@ -100,20 +89,20 @@ const UNKNOWN = [
 test.each(UNKNOWN)("the event or status %j is an error that lists those of the lifecycle", (unknown) => {
   const pending: StoredOrder = { record, status: "pending" };
   const [event, status] = [unknown as OrderEvent, unknown as OrderStatus];
-  expect([isOrderEvent(event), isOrderStatus(status)]).toEqual([false, false]);
-  expect([acceptsEvent("pending", event), acceptsEvent(status, "ship"), changesRecord(event)]).toEqual([
-    false,
-    false,
-    false,
-  ]);
+  expect([LIFECYCLE.isEvent(event), LIFECYCLE.isStatus(status)]).toEqual([false, false]);
+  expect([
+    LIFECYCLE.acceptsEvent("pending", event),
+    LIFECYCLE.acceptsEvent(status, "ship"),
+    changesRecord(event),
+  ]).toEqual([false, false, false]);
   for (const call of [() => transition(pending, event, AT), () => assertOrderEvent(event)])
     expect(call).toThrow(
       expect.objectContaining({
         code: "invalid_input",
-        message: `event: Use one of: ${ORDER_EVENTS.join(", ")}.`,
+        message: `event: Use one of: ${LIFECYCLE.events.join(", ")}.`,
       }),
     );
-  const message = `status: Use one of: ${ORDER_STATUSES.join(", ")}.`;
+  const message = `status: Use one of: ${LIFECYCLE.statuses.join(", ")}.`;
   expect(() => transition({ record, status }, "ship", AT)).toThrow(
     expect.objectContaining({ code: "invalid_input", message }),
   );

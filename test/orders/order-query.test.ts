@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ORDER_STATUSES, type StoredOrder } from "../../lib/orders/lifecycle.ts";
+import { LIFECYCLE, type StoredOrder } from "../../lib/orders/lifecycle.ts";
 import {
   eachOrder,
   MAX_PAGE_ORDERS,
@@ -58,7 +58,7 @@ test("an invalid query is rejected with every issue", () => {
   const limit = "limit: Use a whole number from 1 to 1000.";
   for (const wrong of [0, 1_001, 1.5, undefined]) expect(issuesOf({ limit: wrong })).toBe(limit);
   const after = "after: Use the identifier of an order, as a bigint.";
-  const status = `status: Use one of: ${ORDER_STATUSES.join(", ")}.`;
+  const status = `status: Use one of: ${LIFECYCLE.statuses.join(", ")}.`;
   const order = "order: Use one of: asc, desc.";
   expect(issuesOf({ limit: 0, after: 7, status: "lost", order: "up" })).toBe(
     [after, status, order, limit].join(" "),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { acceptsEvent, ORDER_EVENTS, ORDER_STATUSES } from "../../lib/orders/lifecycle.ts";
+import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import type { OrderTransition } from "../../lib/orders/transition-hook.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -62,6 +62,6 @@ test.each([
 });
 
 test("each event is allowed in exactly one status, which the hook reports as the one before", () => {
-  for (const event of ORDER_EVENTS)
-    expect(ORDER_STATUSES.filter((status) => acceptsEvent(status, event))).toHaveLength(1);
+  for (const event of LIFECYCLE.events)
+    expect(LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, event))).toHaveLength(1);
 });

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { EVENT_LETTERS } from "../../lib/orders/history.ts";
 import {
-  acceptsEvent,
   findStatusProblem,
-  ORDER_EVENTS,
+  LIFECYCLE,
   type OrderEvent,
   type StoredOrder,
   transition,
@@ -19,8 +18,8 @@ interface Way {
 
 /** Every way of an order: the events that can follow each other, none of them twice. */
 function waysFrom(order: StoredOrder, before: readonly OrderEvent[] = []): readonly Way[] {
-  const possible = ORDER_EVENTS.filter(
-    (event) => acceptsEvent(order.status, event) && !before.includes(event),
+  const possible = LIFECYCLE.events.filter(
+    (event) => LIFECYCLE.acceptsEvent(order.status, event) && !before.includes(event),
   );
   return possible.flatMap((event) => {
     const result = transition(order, event, AT);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ORDER_STATUSES, type OrderStatus, type StoredOrder } from "../../lib/orders/lifecycle.ts";
+import { LIFECYCLE, type OrderStatus, type StoredOrder } from "../../lib/orders/lifecycle.ts";
 import {
   countRecords,
   DamagedOrderError,
@@ -147,10 +147,10 @@ test.each([
   ['{"id":1,"quantity":9223372036854775807}', "quantity", `The number is too large. ${quantityFix}`],
   ['{"id":1,"shipDate":["2026-11-20T09:30:00Z"]}', "shipDate", shipDateFix],
   ['{"id":1,"complete":"yes"}', "complete", "Write true or false."],
-  ['{"id":1,"status":"lost"}', "status", `Write one of ${ORDER_STATUSES.join(", ")}.`],
+  ['{"id":1,"status":"lost"}', "status", `Write one of ${LIFECYCLE.statuses.join(", ")}.`],
   ['{"id":1,"status":null}', "status", "Leave out a field that has no value."],
   ['{"id":1,"shipDate":null}', "shipDate", "Leave out a field that has no value."],
-  ['{"id":1,"status":""}', "status", `Write one of ${ORDER_STATUSES.join(", ")}.`],
+  ['{"id":1,"status":""}', "status", `Write one of ${LIFECYCLE.statuses.join(", ")}.`],
   ['{"id":1,"color":"red"}', "color", unknownField],
   ['{"id":1,"__proto__":{}}', "__proto__", unknownField],
 ])("the line %s is rejected at '%s' with a fix", (line, path, message) => {

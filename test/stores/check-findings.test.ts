@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Account, ApiKey } from "../../lib/accounts/account.ts";
 import { MAX_BAN_MS } from "../../lib/accounts/admission.ts";
 import { type OrderChange, unpackChanges } from "../../lib/orders/history.ts";
-import { ORDER_STATUSES } from "../../lib/orders/lifecycle.ts";
+import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
 import { type CheckProgress, checkDatabase, type InspectedOrder } from "../../lib/stores/check.ts";
@@ -169,7 +169,7 @@ test("an order has the findings of its status and of its record", async () => {
   ]);
   const replace = "Replace the record in the database by that of a backup or an export.";
   expect(found).toEqual([
-    `order 1: The status 'lost' is not one of ${ORDER_STATUSES.join(", ")}, so every event of it fails. Correct the status in the database.`,
+    `order 1: The status 'lost' is not one of ${LIFECYCLE.statuses.join(", ")}, so every event of it fails. Correct the status in the database.`,
     `order 2: The record is that of order 3. ${replace}`,
     `order 4: The record is not in the form in which it is sent. ${replace}`,
     `order 5: The record cannot be read: quantity: Write a whole number from 0 to 2147483647, in plain digits without quotes. ${replace}`,

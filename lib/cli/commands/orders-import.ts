@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { importOrders, type RejectedLine, splitLines } from "../../orders/import.ts";
-import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
+import { LIFECYCLE, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStoreOrCreate } from "../context.ts";
@@ -27,7 +27,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
       new Option(
         "--status <status>",
         "the status of orders that have none, as in a list of the API; pending: complete ones become shipped",
-      ).choices(ORDER_STATUSES),
+      ).choices(LIFECYCLE.statuses),
     )
     .addHelpText("after", HELP)
     .action(async (file: string, options: { rejects?: string; status?: OrderStatus }) => {

@@ -4,10 +4,8 @@ import { escapeLine, formatCount } from "../../core/text.ts";
 import { ERRORS } from "../../http/errors.ts";
 import { changeIdOf } from "../../orders/history.ts";
 import {
-  explainTransitionError,
   explainUnknownStatus,
-  isOrderStatus,
-  ORDER_STATUSES,
+  LIFECYCLE,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -53,7 +51,9 @@ export function defineOrders(group: Command, context: CommandContext): void {
   group
     .command("list")
     .description("Lists orders with their status, ascending by ID.")
-    .addOption(new Option("--status <status>", "list only orders with this status").choices(ORDER_STATUSES))
+    .addOption(
+      new Option("--status <status>", "list only orders with this status").choices(LIFECYCLE.statuses),
+    )
     .option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`, readLimit, 100)
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {
@@ -103,7 +103,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
         withStore(context, async ({ store }) => {
           const result = await createOrders({ store: store.orders, clock, by: `orders ${event}` })[event](id);
           if (result.ok) return printResult(context, summarizeOrder(result.order));
-          const reason = result.code === "order_not_found" ? NO_ORDER : explainTransitionError(result);
+          const reason = result.code === "order_not_found" ? NO_ORDER : LIFECYCLE.explain(result);
           return fail({ code: result.code, message: `${id}: ${reason}` });
         }),
       );
@@ -128,7 +128,7 @@ async function exportOrders(orders: OrderStore, { terminal, exit }: CommandConte
   };
   try {
     for await (const page of eachOrder(orders, {}, onDamaged)) {
-      for (const order of page.filter(({ status }) => !isOrderStatus(status)))
+      for (const order of page.filter(({ status }) => !LIFECYCLE.isStatus(status)))
         progress.log(escapeLine(`Warning: ${explainUnknownStatus(order)}`));
       if (!(await terminal.print(page.map((order) => `${toLine(order)}\n`).join("")))) break;
       exported += page.length;

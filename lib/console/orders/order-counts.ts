@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
-import { ORDER_STATUSES, type OrderStatus } from "../../orders/lifecycle.ts";
+import { LIFECYCLE, type OrderStatus } from "../../orders/lifecycle.ts";
 import type { OrderCounts, OrderStore } from "../../orders/order-store.ts";
 import type { Html } from "../page.ts";
 
@@ -50,7 +50,7 @@ export function countsPanel(
   linkTo: (status?: OrderStatus) => string,
   current?: OrderStatus,
 ): Html {
-  const items = [undefined, ...ORDER_STATUSES].map((status) => {
+  const items = [undefined, ...LIFECYCLE.statuses].map((status) => {
     const count = counter.of(status);
     const mark = status === current ? html` aria-current="true"` : "";
     return html`<div><dt><a href="${linkTo(status)}"${mark}>${status ?? "all"}</a></dt><dd>${count === undefined ? "–" : formatCount(count)}</dd></div>`;

@@ -2,10 +2,11 @@
 import { html } from "hono/html";
 import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import { decideEvent, type OrderWithHistory } from "../../orders/history.ts";
+import type { OrderWithHistory } from "../../orders/history.ts";
 import {
+  decideEvent,
   explainUnknownStatus,
-  isOrderStatus,
+  LIFECYCLE,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -55,7 +56,7 @@ export async function sendOrderPage(
     <dt>Ship date</dt><dd>${record.shipDate ?? "–"}</dd>
     <dt>Complete</dt><dd>${record.complete === undefined ? "–" : ["no", "yes"][Number(record.complete)]}</dd>
   </dl>`;
-  const isKnown = isOrderStatus(status);
+  const isKnown = LIFECYCLE.isStatus(status);
   const isFinished = isKnown && eventsThatChange(order, now).length === 0;
   const changes = history.map(({ event, at, by = "–", requestId = "–" }) => ({
     id: `change-${event}`,
@@ -89,7 +90,7 @@ const LEVELS: Readonly<Record<OrderStatus, string>> = { pending: "warn", shipped
 
 /** The status of an order, also one that no rule knows. */
 export function statusBadge(status: OrderStatus): Html {
-  return html`<span class="badge ${isOrderStatus(status) ? LEVELS[status] : "bad"}">${status}</span>`;
+  return html`<span class="badge ${LIFECYCLE.isStatus(status) ? LEVELS[status] : "bad"}">${status}</span>`;
 }
 
 /** The events that an operator can apply: the label of each, that of its confirmation, and what cannot be undone. */
@@ -108,7 +109,7 @@ export const EVENTS = Object.keys(EVENT_TEXTS) as readonly OrderEvent[];
 
 /** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */
 export function eventsThatChange(order: StoredOrder, at: Instant): readonly OrderEvent[] {
-  if (!isOrderStatus(order.status)) return [];
+  if (!LIFECYCLE.isStatus(order.status)) return [];
   return EVENTS.filter((event) => decideEvent(order, event, at).changed !== undefined);
 }
 

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { errorMessage, invalidInput } from "../../core/errors.ts";
 import { ERRORS } from "../../http/errors.ts";
 import { parseInt64 } from "../../orders/int64.ts";
-import { explainTransitionError } from "../../orders/lifecycle.ts";
+import { LIFECYCLE } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import { type DamagedOrder, eachOrder } from "../../orders/order-query.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
@@ -66,7 +66,7 @@ async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint):
   const result = await orders[event](id);
   if (result.ok) return { kind: "success", message: `Order ${id} ${DONE[event]}.` };
   const reason =
-    result.code === "order_not_found" ? ERRORS.order_not_found.message : explainTransitionError(result);
+    result.code === "order_not_found" ? ERRORS.order_not_found.message : LIFECYCLE.explain(result);
   return { kind: "failure", message: `${id}: ${reason}` };
 }
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { isInvalidInput } from "../../core/errors.ts";
 import {
-  ORDER_EVENTS,
-  ORDER_STATUSES,
+  LIFECYCLE,
   type OrderEvent,
   type OrderStatus,
   type StoredOrder,
@@ -63,8 +62,8 @@ export const orderCases = defineCases({ of: "orders" }, (test) => {
     assert.deepEqual(await orders.place([]), []);
   });
 
-  for (const status of ORDER_STATUSES)
-    for (const event of ORDER_EVENTS)
+  for (const status of LIFECYCLE.statuses)
+    for (const event of LIFECYCLE.events)
       test(`'${event}' on a ${status} order does exactly what the lifecycle table says`, async (orders) => {
         const before: StoredOrder = {
           record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
@@ -80,7 +79,7 @@ export const orderCases = defineCases({ of: "orders" }, (test) => {
       });
 
   test("an event on a missing order fails with order_not_found and changes nothing", async (orders) => {
-    for (const event of ORDER_EVENTS) {
+    for (const event of LIFECYCLE.events) {
       for (const id of [5n, ...BEYOND_INT64])
         assert.deepEqual(await orders.apply(id, event, AT), { ok: false, code: "order_not_found" });
     }
@@ -101,8 +100,8 @@ export const orderCases = defineCases({ of: "orders" }, (test) => {
     await orders.place([edited, pending(2n)]);
     assert.deepEqual((await orders.page({ limit: 10 })).orders, [edited, pending(2n)]);
     assert.deepEqual(await orders.countByStatus(), sumByStatus([["pending", 1]]));
-    for (const event of ORDER_EVENTS)
-      await assert.rejects(orders.apply(1n, event, AT), new RegExp(ORDER_STATUSES.join(", ")));
+    for (const event of LIFECYCLE.events)
+      await assert.rejects(orders.apply(1n, event, AT), new RegExp(LIFECYCLE.statuses.join(", ")));
     assert.deepEqual(await findOrder(orders, 1n), edited);
   });
 

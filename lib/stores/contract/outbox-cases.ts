@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../core/time.ts";
 import { changeOf, type DeliverOptions, deliverChanges } from "../../orders/delivery.ts";
-import { acceptsEvent, ORDER_EVENTS, type OrderEvent, type OrderStatus } from "../../orders/lifecycle.ts";
+import {
+  LIFECYCLE,
+  type OrderEvent,
+  type OrderStatus,
+  statusAfter,
+  statusBefore,
+} from "../../orders/lifecycle.ts";
 import type { HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
-import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import { DAY_MS, MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { type ContractCase, defineCases } from "./contract-case.ts";
@@ -15,7 +20,9 @@ const LEASE = -7_000_000_000_001;
 
 /** Every way of an order with a status: the events that follow each other, none of them twice. */
 function waysFrom(status: OrderStatus, before: readonly OrderEvent[] = []): readonly OrderEvent[][] {
-  const next = ORDER_EVENTS.filter((event) => acceptsEvent(status, event) && !before.includes(event));
+  const next = LIFECYCLE.events.filter(
+    (event) => LIFECYCLE.acceptsEvent(status, event) && !before.includes(event),
+  );
   return next.flatMap((event) => {
     const way = [...before, event];
     return [way, ...waysFrom(statusAfter(event), way)];

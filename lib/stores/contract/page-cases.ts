@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isInvalidInput } from "../../core/errors.ts";
-import { ORDER_STATUSES, type OrderStatus, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
+import { LIFECYCLE, type OrderStatus, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
 import { type DamagedOrder, MAX_PAGE_ORDERS, type OrderQuery } from "../../orders/order-query.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { toLine } from "../../orders/wire.ts";
@@ -138,7 +138,7 @@ export const pageCases = defineCases({ of: "orders" }, (test) => {
     const placed = Array.from({ length: 30 }, (_, index) => [statusOf(index), 1] as const);
     assert.deepEqual(await orders.countByStatus(), sumByStatus(placed));
     await orders.apply(-15n, "cancel", AT);
-    await orders.apply(BigInt(ORDER_STATUSES.length) - 15n, "ship", AT);
+    await orders.apply(BigInt(LIFECYCLE.statuses.length) - 15n, "ship", AT);
     await orders.place([order(MAX), order(MIN, "shipped")]);
     const expected = sumByStatus([...placed, ["pending", -1], ["cancelled", 1], ["shipped", 2]]);
     assert.deepEqual(await orders.countByStatus(), expected);
@@ -146,5 +146,5 @@ export const pageCases = defineCases({ of: "orders" }, (test) => {
 });
 
 function statusOf(index: number): OrderStatus {
-  return ORDER_STATUSES[index % ORDER_STATUSES.length] ?? "pending";
+  return LIFECYCLE.statuses[index % LIFECYCLE.statuses.length] ?? "pending";
 }

@@ -1,7 +1,6 @@
 import { mapBounded } from "../../core/concurrency.ts";
 import { type Instant, systemClock } from "../../core/time.ts";
 import {
-  decideEvent,
   EVENT_LETTERS,
   eventOf,
   newChange,
@@ -13,13 +12,15 @@ import {
 import {
   assertOrderEvent,
   changesRecord,
-  ORDER_EVENTS,
+  decideEvent,
+  LIFECYCLE,
   type OrderEvent,
   type StoredOrder,
+  statusAfter,
+  statusBefore,
 } from "../../orders/lifecycle.ts";
 import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
-import { statusAfter, statusBefore } from "../../orders/transition-hook.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
 import { countOrders, createList, idOf, readPage } from "./list.ts";
@@ -83,7 +84,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
       const markOf = await marking(at);
       const simple = statusUpdate(event, written);
       // The first one after the order was placed: no other event leads to the status that it needs.
-      const isFirst = ORDER_EVENTS.every((earlier) => statusAfter(earlier) !== statusBefore(event));
+      const isFirst = LIFECYCLE.events.every((earlier) => statusAfter(earlier) !== statusBefore(event));
       const change: ItemChange<ApplyResult<typeof event>> = {
         // Without a read before it: the status shows how many changes the order has had, if it has a history.
         first: simple && isFirst ? combine(simple, markUpdate(markOf(1), [HAS_HISTORY])) : undefined,

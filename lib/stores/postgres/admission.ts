@@ -8,8 +8,9 @@ import {
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
-import { decideEvent, newChange, packChange } from "../../orders/history.ts";
+import { newChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
+import { decideEvent } from "../../orders/lifecycle.ts";
 import type { ApplyResult } from "../../orders/order-store.ts";
 import { readOrderToChange } from "../../orders/wire.ts";
 import type { Usage } from "../../plans/windows.ts";

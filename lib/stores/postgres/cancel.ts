@@ -7,7 +7,7 @@ import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
 import { type OrderChange, packChange } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { acceptsEvent, LIFECYCLE, ORDER_STATUSES } from "../../orders/lifecycle.ts";
+import { LIFECYCLE } from "../../orders/lifecycle.ts";
 import type { StoreOperation } from "../../orders/store-operation.ts";
 import { PLAN_LIMITS, type PlanLimits } from "../../plans/plan-limits.ts";
 import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
@@ -69,7 +69,7 @@ export function cancelValues(cancels: ReadonlyMap<string, Task>): readonly unkno
 }
 
 /** The statuses of orders that can be cancelled, and the one that they then have. */
-const CANCELLABLE = ORDER_STATUSES.filter((status) => acceptsEvent(status, "cancel"));
+const CANCELLABLE = LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "cancel"));
 const CANCELLED = LIFECYCLE.table.pending.cancel.to;
 
 /**

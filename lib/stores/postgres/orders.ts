@@ -1,8 +1,8 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
-import { decideEvent, newChange, packChange, unpackChanges } from "../../orders/history.ts";
+import { newChange, packChange, unpackChanges } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { assertOrderEvent, type StoredOrder } from "../../orders/lifecycle.ts";
+import { assertOrderEvent, decideEvent, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";

@@ -3,14 +3,13 @@ import { invalidInput } from "../../core/errors.ts";
 import { type Instant, nextTurn, systemClock } from "../../core/time.ts";
 import {
   type ChangeOrigin,
-  decideEvent,
   newChange,
   type OrderWithHistory,
   packChange,
   unpackChanges,
 } from "../../orders/history.ts";
 import { isInt64, MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
-import { type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
+import { decideEvent, type OrderEvent, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderCounts, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
+import { LIFECYCLE } from "../../../lib/orders/lifecycle.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
 
@@ -178,7 +178,7 @@ test("an order with a status that no rule knows is listed and exported with a wa
   );
   db.close();
   const run = (command: string) => listed.run([...command.split(" "), "--database", path]);
-  const problem = `Order 2 has the status 'lost\\n3\\u001b[2J', which is not one of ${ORDER_STATUSES.join(", ")}.`;
+  const problem = `Order 2 has the status 'lost\\n3\\u001b[2J', which is not one of ${LIFECYCLE.statuses.join(", ")}.`;
   const [list, get, exported, cancel] = await Promise.all(
     ["orders list", "orders get 2", "orders export", "orders cancel 2"].map(run),
   );

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { FIRST_TABLE, formatTable, parseTable } from "../../../lib/console/orders/orders-page.ts";
-import { ORDER_STATUSES } from "../../../lib/orders/lifecycle.ts";
+import { LIFECYCLE } from "../../../lib/orders/lifecycle.ts";
 import type { OrderStore } from "../../../lib/orders/order-store.ts";
 import { createOrders } from "../../../lib/orders/orders.ts";
 import { DamagedOrderError } from "../../../lib/orders/wire.ts";
@@ -73,7 +73,7 @@ test("the counts are links to the orders with their status, in the order of the 
     ]),
   ).toEqual([
     ["sort=lowest", false, "all", "230"],
-    ...ORDER_STATUSES.map((status) => [
+    ...LIFECYCLE.statuses.map((status) => [
       `status=${status}&amp;sort=lowest`,
       status === "shipped",
       status,
@@ -127,7 +127,7 @@ test("a store that finds few orders in a read is asked a few times; its position
 });
 
 test.each([
-  ["orders?status=lost", `status: Use one of: ${ORDER_STATUSES.join(", ")}.`],
+  ["orders?status=lost", `status: Use one of: ${LIFECYCLE.statuses.join(", ")}.`],
   ["orders?sort=up", "sort: Use one of: highest, lowest."],
   ["orders?after=1,x", "-9223372036854775808 to 9223372036854775807"],
   ["orders?before=x", "-9223372036854775808 to 9223372036854775807"],

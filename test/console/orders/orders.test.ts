@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { EVENTS, eventsThatChange } from "../../../lib/console/orders/order-page.ts";
-import { acceptsEvent, ORDER_STATUSES, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
+import { LIFECYCLE, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
 import { useSession } from "../../support/console.ts";
 
 describe("the events that are offered", () => {
-  test.each(ORDER_STATUSES)("for a %s order they are those that the state machine accepts", (status) => {
-    const accepted = EVENTS.filter((event) => acceptsEvent(status, event));
+  test.each(LIFECYCLE.statuses)("for a %s order they are those that the state machine accepts", (status) => {
+    const accepted = EVENTS.filter((event) => LIFECYCLE.acceptsEvent(status, event));
     expect(eventsThatChange({ record: { id: 1n }, status }, 0)).toEqual(accepted);
   });
 
@@ -65,7 +65,7 @@ test("an order with a status that no rule knows is shown with it, without an act
   expect(orders).toMatch(/>pending<\/a><\/dt><dd>1<\/dd>/);
   const order = await console.textOf("orders/2");
   expect(order).toContain(
-    `Order 2 has the status &#39;toString&#39;, which is not one of ${ORDER_STATUSES.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
+    `Order 2 has the status &#39;toString&#39;, which is not one of ${LIFECYCLE.statuses.join(", ")}. Correct it in the database, or update this version if a newer one has written it.`,
   );
   expect(order).not.toContain("/orders/2/");
 });

@@ -1,6 +1,7 @@
 import type { Instant } from "../../../lib/core/time.ts";
-import { decideEvent, type OrderWithHistory } from "../../../lib/orders/history.ts";
+import type { OrderWithHistory } from "../../../lib/orders/history.ts";
 import type { OrderEvent } from "../../../lib/orders/lifecycle.ts";
+import { decideEvent } from "../../../lib/orders/lifecycle.ts";
 import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts";
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./checker.ts";

@@ -1,5 +1,5 @@
 import type { Account, ApiKey } from "../../../lib/accounts/account.ts";
-import { ORDER_EVENTS, type StoredOrder } from "../../../lib/orders/lifecycle.ts";
+import { LIFECYCLE, type StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../../lib/plans/windows.ts";
 import type { SeededRandom } from "../run.ts";
 import type { AccountCall } from "./account-model.ts";
@@ -68,7 +68,7 @@ export function chooseScenario(
   function ofOrder(): Call {
     const order = random.pick(orders).record.id;
     if (random.chance(0.2)) return { order, kind: "find" };
-    return { order, kind: random.pick(ORDER_EVENTS), at: random.pick(INSTANTS) };
+    return { order, kind: random.pick(LIFECYCLE.events), at: random.pick(INSTANTS) };
   }
 
   function planned(): Planned {

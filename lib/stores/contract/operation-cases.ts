@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
+import { orderToJson } from "../../orders/wire.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../store.ts";
 import { assertSameList, collect, defineCases, findOrder, recordsOf } from "./contract-case.ts";
-import { AT, createAccountFixture, FIRST, idsUpTo, KEY, outcomeName, pending, SECOND } from "./fixture.ts";
+import {
+  AT,
+  createAccountFixture,
+  FIRST,
+  idsUpTo,
+  KEY,
+  limitedTo,
+  outcomeName,
+  pending,
+  SECOND,
+} from "./fixture.ts";
 
 /** A double cannot have its identifier. */
 const ORDER = { record: { id: 2n ** 53n + 1n, petId: 1n, quantity: 2 }, status: "pending" } as const;
@@ -104,6 +115,41 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     assert.deepEqual([usage.minute.count, usage.day.count], [6, 6]);
     const minute = AT - (AT % MINUTE_MS);
     if (lastUses !== undefined) assert.deepEqual(lastUses, { [FIRST.id]: minute, [SECOND.id]: minute });
+  });
+
+  test("requests at once by two keys of an account, among changes of an order and a ban, have results of some sequence", async (store) => {
+    const { accounts, orders } = store;
+    await createAccountFixture(accounts, limitedTo(9, 1_000));
+    await orders.place([ORDER]);
+    const operations = Array.from({ length: 12 }, (_, index): StoreOperation => {
+      return index === 4 ? CANCEL : index === 6 ? { ...CANCEL, event: "ship" } : { type: "list" };
+    });
+    const [place, ...results] = await Promise.all([
+      orders.place([pending(8n)]),
+      ...operations.map((operation, index) =>
+        request(store, operation, { ...KEY, hash: (index % 2 === 0 ? FIRST : SECOND).hash }),
+      ),
+      accounts.recordRejections(KEY, 21, AT),
+    ]);
+    assert.deepEqual(place, ["placed"]);
+    const outcomes = results.flatMap((result) => (result && "outcome" in result ? [result.outcome] : []));
+    const { usage, rejections } = (await accounts.find("acme")) ?? assert.fail();
+    assert.deepEqual([usage.minute.count, usage.day.count], [outcomes.length, outcomes.length]);
+    // Six requests are of the key that is not banned.
+    assert.ok(outcomes.length >= 6 && outcomes.length <= 9, `${outcomes.length} were admitted`);
+    assert.ok(rejections[FIRST.id]?.bannedUntil !== undefined, "the ban is kept");
+    const changes = outcomes.flatMap((outcome) => (outcome?.type === "apply" ? [outcome.result] : []));
+    const changed = changes.flatMap((result) => (result.ok ? [result.order] : []));
+    assert.ok(changed.length <= 1 && (changes.length === 0 || changed.length === 1), "one change succeeds");
+    const stored = await findOrder(orders, ORDER.record.id);
+    assert.deepEqual(stored, changed[0] ?? ORDER);
+    const known = [ORDER, ...changed].map(({ record }) => orderToJson(record));
+    for (const outcome of outcomes)
+      if (outcome?.type === "list")
+        assert.ok(
+          known.some((json) => outcome.first.json.includes(json)),
+          "a list has the order, before or after",
+        );
   });
 
   test("a list with its admission is complete, whether it has one page or more", async (store) => {

@@ -32,6 +32,10 @@ test("the import parser finds every import", () => {
   expect(imports.filter(({ from }) => from.startsWith("node:")).length).toBeGreaterThan(5);
 });
 
+/** The files of circles that are still to be opened. */
+const KNOWN_CIRCLES =
+  /^(infra.domains.(certificates|domain-names|host-plan)|lib.stores.postgres.(connection|errors))\.ts$/;
+
 describe("imports within the project", () => {
   test("every file belongs to a directory with rules", () => {
     expect(sources.filter((file) => directoryOf(file) === undefined)).toEqual([]);
@@ -53,18 +57,20 @@ describe("imports within the project", () => {
     expect([...new Set(importers.map(({ file }) => file))]).toEqual(["lib/cli/commands/console.ts"]);
   });
 
-  test("there is no import cycle", () => {
-    const importsOf = (file: string) =>
-      local.filter((entry) => entry.file === file && !entry.typeOnly).map(({ target }) => target);
-    for (const start of sources) {
+  test("no file imports itself in a circle, by type either", () => {
+    const importsOf = new Map(sources.map((file) => [file, local.filter((entry) => entry.file === file)]));
+    const inCircle = sources.filter((start) => {
       const seen = new Set<string>();
-      const queue = importsOf(start);
-      for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-        expect(file, `an import cycle through ${start}`).not.toBe(start);
-        if (!seen.has(file)) queue.push(...importsOf(file));
-        seen.add(file);
-      }
-    }
+      const queue = [start];
+      for (let file = queue.pop(); file !== undefined; file = queue.pop())
+        for (const { target } of importsOf.get(file) ?? []) {
+          if (target === start) return true;
+          if (!seen.has(target)) queue.push(target);
+          seen.add(target);
+        }
+      return false;
+    });
+    expect(inCircle.filter((file) => !KNOWN_CIRCLES.test(file))).toEqual([]);
   });
 
   test("stores import the store interfaces by type only", () => {

@@ -34,9 +34,9 @@ export async function sendDomainsPage(
   const { progress } = context;
   progress.follow(snapshot.hosts);
   const lacksTarget = snapshot.hosts.some(({ target }) => target === undefined);
-  const left = progress.countLeft();
+  const left = progress.countAwaited();
   const body = html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
-    <section class="panel flush cards" aria-label="All domains">${hostTable(view, progress, snapshot)}</section>
+    <section class="panel flush" aria-label="All domains">${hostTable(view, progress, snapshot)}</section>
     <p class="quiet" id="progress" aria-live="polite">${left === 0 ? "" : `${left} of ${snapshot.hosts.length} hosts are still to be looked up.`}</p>
     ${addPanel(view, snapshot, result)}`;
   const removed = c.req.query("removed");
@@ -90,7 +90,7 @@ function hostTable(view: View, progress: DomainsContext["progress"], snapshot: K
   return table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.");
 }
 
-const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State"], ["Actions"]] as const;
+const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State", "says"], ["Actions"]] as const;
 
 /** The problems of the file, each with its position. Nothing can be changed until they are fixed. */
 export function problemsPanel(name: string, problems: readonly FileProblem[]): Html {

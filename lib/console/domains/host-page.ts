@@ -34,7 +34,15 @@ export async function sendHostPage(
       ${recordPanel(host, await progress.record(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context.clock())}
     </div>`;
-  return sendPage(c, { ...page, lead, actions, body, notice: result?.notice ?? addedNotice(c, host) });
+  const isRunning = checked === undefined && host.target !== undefined;
+  return sendPage(c, {
+    ...page,
+    lead,
+    actions,
+    body,
+    isRunning,
+    notice: result?.notice ?? addedNotice(c, host),
+  });
 }
 
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {

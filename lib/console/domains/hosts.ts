@@ -74,9 +74,10 @@ export function createProgress(
   const checked = new Map<string, CheckedHost>();
   const records = new Map<string, { readonly at: Instant; readonly record: Promise<DnsRecord> }>();
   const running = new Map<string, Promise<void>>();
-  /** The hosts of the list that are still to be looked up. */
-  const left = new Set<string>();
-  let sweep = Promise.resolve();
+  /** The hosts that somebody waits for: those that were not looked up yet, and all after "Verify all". */
+  const awaited = new Set<string>();
+  let checks = Promise.resolve();
+  let isChecking = false;
 
   async function observe(host: HostToVerify): Promise<void> {
     const [seen] = await observeHosts([host], verification);
@@ -111,13 +112,13 @@ export function createProgress(
     if (of(host)?.status.state === "needs_attention") checked.delete(host);
   }
 
-  /** Looks up some hosts at a time. Does not wait. */
+  /** Looks up some hosts at a time, after those before. Does not wait. */
   function check(hosts: readonly HostToVerify[]): void {
-    for (const { host } of hosts) left.add(host);
-    const run = async () => {
-      await mapBounded(hosts, MAX_CHECKS, (host) => start(host).finally(() => left.delete(host.host)));
-    };
-    sweep = sweep.then(run);
+    isChecking = true;
+    checks = checks.then(async () => {
+      await mapBounded(hosts, MAX_CHECKS, (host) => start(host).finally(() => awaited.delete(host.host)));
+      isChecking = awaited.size > 0;
+    });
   }
 
   return {
@@ -140,16 +141,21 @@ export function createProgress(
     },
     /** Verifies every host, as `verify` does. Does not wait. */
     verifyAll(hosts: readonly HostToVerify[]): void {
-      for (const { host } of hosts) startAnew(host);
-      check(hosts.filter(({ target }) => target !== undefined));
+      const known = hosts.filter(({ target }) => target !== undefined);
+      for (const { host } of known) {
+        startAnew(host);
+        awaited.add(host);
+      }
+      check(known);
     },
     /** Looks up the hosts of an open page whose last time is long enough ago. Does not wait. */
     follow(hosts: readonly HostToVerify[]): void {
-      const due = left.size > 0 ? [] : hosts.filter(isDue);
+      const due = isChecking ? [] : hosts.filter(isDue);
+      for (const { host } of due) if (!checked.has(host)) awaited.add(host);
       if (due.length > 0) check(due);
     },
-    /** The number of hosts that are still to be looked up. */
-    countLeft: (): number => left.size,
+    /** The number of hosts that somebody waits for. */
+    countAwaited: (): number => awaited.size,
     /** Removes the progress of every host except these. */
     keep(hosts: readonly string[]): void {
       for (const known of [checked, records])

@@ -62,14 +62,14 @@ test("the hosts of a list are looked up eight at a time, and counted until the l
   progress.follow(hosts);
   await expect.poll(() => waiting.length).toBeGreaterThanOrEqual(8);
   expect(hosts.filter(({ host }) => progress.of(host) !== undefined)).toEqual([]);
-  expect(progress.countLeft()).toBe(20);
+  expect(progress.countAwaited()).toBe(20);
   const most = new Set<number>();
   await expect
     .poll(
       () => {
         for (const resume of waiting.splice(0)) resume();
-        most.add(progress.countLeft());
-        return progress.countLeft();
+        most.add(progress.countAwaited());
+        return progress.countAwaited();
       },
       { interval: 1 },
     )

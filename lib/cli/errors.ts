@@ -99,10 +99,11 @@ function withoutPasswords(message: string): string {
 
 /** Replaces the error of an optional package that is not installed by one that says how to install it. */
 export function explainMissingPackage(error: unknown): unknown {
-  if (!(error instanceof Error && systemErrorCode(error) === "ERR_MODULE_NOT_FOUND")) return error;
-  const [, name] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
+  if (!(error instanceof Error && /MODULE_NOT_FOUND$/.test(systemErrorCode(error)))) return error;
+  // By Node, and by Yarn's Plug'n'Play.
+  const [, name] = /^(?:Cannot find package '|Required package: )([^'\s]+)/m.exec(error.message) ?? [];
   if (name === undefined) return error;
-  const install = `Run 'npm install ${name}', with --global if store-orders was installed with it.`;
+  const install = `Run 'npm install ${name}' (or 'yarn add ${name}'), with --global if store-orders was installed with it.`;
   return invalidInput(name, `The package is not installed, and this command needs it. ${install}`);
 }
 

@@ -65,15 +65,26 @@ test("--json counts anywhere before the end of the options", () => {
   expect(wantsJson([])).toBe(false);
 });
 
-test("a package that is not installed exits with 2 and a message that says how to install it", () => {
-  const text = "Cannot find package '@aws-sdk/client-dynamodb' imported from /lib/cli/tables.js";
-  const error = explainMissingPackage(Object.assign(new Error(text), { code: "ERR_MODULE_NOT_FOUND" }));
-  expect(toExitStatus(error)).toBe(2);
-  expect(toErrorReport(error).message).toBe(
-    "@aws-sdk/client-dynamodb: The package is not installed, and this command needs it. " +
-      "Run 'npm install @aws-sdk/client-dynamodb', with --global if store-orders was installed with it.",
-  );
-});
+test.each([
+  ["ERR_MODULE_NOT_FOUND", "Cannot find package '@aws-sdk/client-dynamodb' imported from /lib/cli/tables.js"],
+  // Yarn 4.18.1 with Plug'n'Play.
+  [
+    "MODULE_NOT_FOUND",
+    "store-orders tried to access @aws-sdk/client-dynamodb (a peer dependency) but it isn't provided by your application; " +
+      "this makes the require call ambiguous and unsound.\n\nRequired package: @aws-sdk/client-dynamodb (via " +
+      '"@aws-sdk/client-dynamodb/package.json")\nRequired by: store-orders@virtual:04#npm:0.1.0 (via /app/.yarn/)',
+  ],
+])(
+  "a package that is not installed (%s) exits with 2 and a message that says how to install it",
+  (code, text) => {
+    const error = explainMissingPackage(Object.assign(new Error(text), { code }));
+    expect(toExitStatus(error)).toBe(2);
+    expect(toErrorReport(error).message).toBe(
+      "@aws-sdk/client-dynamodb: The package is not installed, and this command needs it. " +
+        "Run 'npm install @aws-sdk/client-dynamodb' (or 'yarn add @aws-sdk/client-dynamodb'), with --global if store-orders was installed with it.",
+    );
+  },
+);
 
 test.each([
   [

@@ -7,6 +7,7 @@ import {
   type PooledConnection,
   type PostgresPool,
 } from "../../lib/stores/postgres/index.ts";
+import { startPostgresProxy } from "../support/postgres/proxy.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -194,6 +195,24 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     await store.close();
     await expectNone();
   });
+
+  test.each(["full", "forget"] as const)(
+    "behind a PgBouncer whose connections are used up, or that forgets statements, each call is done (%s)",
+    async (fault) => {
+      const proxy = await startPostgresProxy(server.port);
+      onTestFinished(() => proxy.close());
+      const store = createPostgresStore({ connectionString: proxy.url(server.url()), schema: fault });
+      onTestFinished(() => store.close(), MAX_CLOSE_MS);
+      const ids = Array.from({ length: 60 }, (_, index) => BigInt(index));
+      await store.orders.place(ids.map(pending));
+      // With "full", of ten connections that the pool would open, two are there.
+      if (fault === "forget") await Promise.all(ids.slice(0, 9).map((id) => store.orders.find(id)));
+      proxy.inject(fault);
+      const calls = await Promise.all(ids.map((id) => store.orders.apply(id, "cancel", AT)));
+      expect(calls.filter(({ ok }) => ok)).toHaveLength(60);
+    },
+    MAX_CASE_MS,
+  );
 
   test(
     "a change is not acknowledged whose transaction a crash of another process of the server has lost, although another has its identifier",

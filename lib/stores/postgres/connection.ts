@@ -80,6 +80,9 @@ export interface PostgresQuery {
 /** Sends statements, all at once if the connection can, and returns their rows. */
 export type Send = (...statements: readonly Statement[]) => Promise<readonly Rows[]>;
 
+/** The pools that a store has opened itself. */
+export const ownPools = new WeakSet<PostgresPool>();
+
 /** The pools behind which a connection pooler has given a session to another client. */
 const unprepared = new WeakSet<PostgresPool>();
 
@@ -92,7 +95,7 @@ export async function withConnection<T>(
   const connection = await checkOut(pool, deadline);
   if (/[TE]/.test(connection.getTransactionStatus?.() ?? "")) {
     connection.release(true);
-    throw openTransaction();
+    throw openTransaction(ownPools.has(pool));
   }
   // Without a listener, a connection that is lost ends the process.
   connection.on?.("error", ignore);
@@ -118,7 +121,7 @@ export async function withConnection<T>(
     if (isForeignSession(error)) unprepared.add(pool);
     // Another session may be able to do what this one cannot.
     if (!isWrongSession(error)) await send({ text: "ROLLBACK" }).then(() => (mustClose = false), ignore);
-    throw isOpenTransaction(error) ? openTransaction() : error;
+    throw isOpenTransaction(error) ? openTransaction(ownPools.has(pool)) : error;
   } finally {
     connection.removeListener?.("notice", onNotice);
     if (!mustClose) connection.removeListener?.("error", ignore);
@@ -231,6 +234,8 @@ async function lend(pool: PostgresPool, deadline: number): Promise<PooledConnect
     return await settleWithin(msUntil(deadline), lent);
   } catch (error) {
     lent.then((late) => late.release()).catch(ignore);
-    throw isStoreUnavailable(error) ? new StoreUnavailableError(NO_CONNECTION) : new DatabaseError(error);
+    if (!isStoreUnavailable(error)) throw new DatabaseError(error);
+    // It took too long, unless the pool says what to correct.
+    throw error.retryable ? new StoreUnavailableError(NO_CONNECTION) : error;
   }
 }

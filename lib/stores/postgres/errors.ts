@@ -45,20 +45,22 @@ export function isLocked(error: unknown): boolean {
   return error instanceof Error && hasState(error.cause, ["55P03"]);
 }
 
-/** True if a connection lacks a prepared statement, or has it already: a connection pooler has changed the session. */
+/**
+ * True if a connection lacks a prepared statement, or has it already: a connection pooler has changed the session, or
+ * another program has discarded all.
+ */
 export function isForeignSession(error: unknown): boolean {
-  return hasState(error, ["26000", "42P05"]);
+  return hasState(error, ["26000", "42P05"]) || isFromPgbouncer(error, /prepared statement did not exist/);
 }
 
-/**
- * True if the server, or a pooler before it, refuses a further connection. PgBouncer has the code of a violated protocol
- * for it.
- */
+/** True if the server, or a pooler before it, refuses a further connection. */
 export function isRefused(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return false;
-  return (
-    error.sqlState === "53300" || (error.sqlState === "08P01" && error.message.includes("max_client_conn"))
-  );
+  return hasState(error, ["53300"]) || isFromPgbouncer(error, /max_client_conn|client connections exceeded/);
+}
+
+/** PgBouncer has the code of a violated protocol for all that it rejects. Its texts are not translated. */
+function isFromPgbouncer(error: unknown, text: RegExp): boolean {
+  return hasState(error, ["08P01"]) && text.test((error as DatabaseError).message);
 }
 
 /**
@@ -95,10 +97,13 @@ export function isOpenTransaction(error: unknown): boolean {
 }
 
 /** The error of a pool that lends a connection in whose transaction somebody else has stopped. */
-export function openTransaction(): StoreUnavailableError {
+export function openTransaction(isOwn: boolean): StoreUnavailableError {
   const cause = new Error(
-    "A transaction was open on it. End each transaction with COMMIT or ROLLBACK before its connection is released, also " +
-      "after an error, and begin none with pool.query.",
+    isOwn
+      ? "A transaction of another program was open on it. A pooler before the server, such as Pgpool-II, has to end what a " +
+          "client leaves open (reset_query_list = 'ABORT; DISCARD ALL'), and to keep a session during a transaction."
+      : "A transaction was open on it. End each transaction with COMMIT or ROLLBACK before its connection is released, " +
+          "also after an error, and begin none with pool.query.",
   );
   return new StoreUnavailableError("The pool has lent a connection that cannot be used.", { cause });
 }

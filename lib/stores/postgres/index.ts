@@ -12,11 +12,11 @@
  * @module store-orders/postgres
  */
 
-import { assertOptions, invalidInput } from "../../core/errors.ts";
+import { assertOptions, invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
-import type { PostgresPool } from "./connection.ts";
+import { ownPools, type PostgresPool } from "./connection.ts";
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import { type Database, migrateTables, openDatabase } from "./database.ts";
 import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
@@ -161,11 +161,13 @@ function openPool({
     opened = await opening;
     return opened;
   };
+  const ownPool: PostgresPool = { connect: async () => (opened ?? (await open())).connect() };
+  ownPools.add(ownPool);
   return {
     schema,
-    pool: { connect: async () => (opened ?? (await open())).connect() },
+    pool: ownPool,
     opened: () => opened,
-    close: async () => (await opening)?.end(),
+    close: async () => (await opening?.catch(() => undefined))?.end(),
   };
 }
 
@@ -173,7 +175,9 @@ type OwnPool = PostgresPool & { end(): Promise<void> };
 
 async function createPool(connectionString: string, max: number): Promise<OwnPool> {
   // Loaded here, so that a program with another driver needs no pg.
-  const { Pool } = await import("pg");
+  const { Pool } = await import("pg").catch((cause: unknown) => {
+    throw new StoreUnavailableError(NO_DRIVER, { cause, retryable: false });
+  });
   const pool = new Pool({
     connectionString,
     max,
@@ -188,6 +192,10 @@ async function createPool(connectionString: string, max: number): Promise<OwnPoo
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
+
+const NO_DRIVER =
+  "The driver cannot be loaded. Run 'npm install pg'. In a bundle of ES modules, leave pg external, or define require with " +
+  "createRequire of node:module in a banner.";
 
 /** Writes a row as it is, and needs every table and the permissions to change them. */
 async function check({ schema, change }: Database): Promise<void> {

@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import {
   DatabaseError,
+  isLocalCommit,
   isRefused,
   isRepeatable,
   isWrongSession,
+  openTransaction,
   standby,
   toStoreError,
 } from "../../../lib/stores/postgres/errors.ts";
@@ -121,4 +123,18 @@ test.each([
 ])("a further connection that is refused is waited for: %s", (cause, expected) => {
   expect(isRefused(new DatabaseError(cause))).toBe(expected);
   expect(isRefused(cause)).toBe(false);
+});
+
+test("an open transaction is blamed on a pooler if no other code can use the pool", () => {
+  expect(errorMessage(openTransaction(true))).toMatch(/of another program was open on it\. .*Pgpool-II/);
+  expect(errorMessage(openTransaction(false))).toMatch(/was open on it\. End each transaction/);
+});
+
+test.each([
+  ["a wait for a standby that was cancelled, in any language", "01000", "SyncRepWaitForLSN", true],
+  ["the same without the function", "01000", undefined, true],
+  ["a RAISE WARNING of a trigger", "01000", "exec_stmt_raise", false],
+  ["a notice", "00000", "DefineRelation", false],
+])("%s tells whether a commit is on the primary only", (_what, code, routine, expected) => {
+  expect(isLocalCommit({ code, routine })).toBe(expected);
 });

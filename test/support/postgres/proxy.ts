@@ -4,8 +4,9 @@ import { connect, createServer, type Socket } from "node:net";
 /**
  * What a proxy does with the connections to a server: forwards everything, refuses all, ends each when the next COMMIT, or
  * statement that is a transaction of its own, was answered or before it is sent, or forwards nothing and keeps them open.
+ * As PgBouncer 1.25.2 does, it rejects all connections but two, or ends each that uses a statement which it prepared before.
  */
-export type NetworkFault = "none" | "refuse" | "lose response" | "lose request" | "hang";
+export type NetworkFault = "none" | "refuse" | "lose response" | "lose request" | "hang" | "full" | "forget";
 
 /** A proxy before a PostgreSQL server, which injects the faults of a network. */
 export interface PostgresProxy {
@@ -30,6 +31,27 @@ const TERMINATE = 0x58;
 /** The statement in the message of a client, as a simple or a prepared query. */
 const COMMIT_SENT = Buffer.from("COMMIT\0");
 
+/** The message with which PgBouncer ends a connection. */
+function rejection(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.from("E\0\0\0\0");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
+/** True if a client binds a named statement that it does not prepare in these messages. */
+function usesPrepared(messages: Buffer): boolean {
+  const prepared = new Set([""]);
+  for (let at = 0; at < messages.length; at += 1 + messages.readInt32BE(at + 1)) {
+    const [first = "", second = ""] = messages.toString("latin1", at + 5).split("\0", 2);
+    if (messages[at] === PARSE) prepared.add(first);
+    if (messages[at] === BIND && !prepared.has(second)) return true;
+  }
+  return false;
+}
+
+const [PARSE, BIND] = [0x50, 0x42];
+
 /** Starts a proxy before the server at a port of this machine. */
 export async function startPostgresProxy(serverPort: number): Promise<PostgresProxy> {
   let fault: NetworkFault = "none";
@@ -45,8 +67,14 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
     };
     sockets.add(client);
     for (const socket of [client, upstream]) socket.setNoDelay().on("error", end).on("close", end);
-    let isIdle = false;
+    let [isIdle, isStarted] = [false, false];
     client.on("data", (chunk) => {
+      const isFull = fault === "full" && !isStarted && sockets.size > 2;
+      if (isFull)
+        return void client.end(rejection("client connections exceeded (max_db_client_connections)"));
+      if (fault === "forget" && isStarted && usesPrepared(chunk))
+        return void client.end(rejection("prepared statement did not exist"));
+      isStarted = true;
       if (fault === "hang") return void waiting.push(() => upstream.write(chunk));
       const isStatement = isIdle && chunk[0] !== TERMINATE && !chunk.includes("BEGIN");
       if (fault === "lose request" && (isStatement || chunk.includes(COMMIT_SENT))) return void lose(end);

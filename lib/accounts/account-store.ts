@@ -27,6 +27,9 @@ export interface AccountStore {
   /** The keys that another system has issued. Without them, every key has to be one of `generateKey`. */
   readonly importedKeys?: ImportedKeys | undefined;
 
+  /** Returns the environment of the store's keys, or `undefined` if none is recorded. */
+  findEnvironment(): Promise<Environment | undefined>;
+
   /** Records the environment of the store's keys, unless one is recorded, and returns the one that is. */
   recordEnvironment(environment: Environment): Promise<Environment>;
 

@@ -20,7 +20,15 @@ import {
   rotateKey,
 } from "./account.ts";
 import type { AccountStore } from "./account-store.ts";
-import { digestKey, type Environment, generateKey, isAccountId, keyIdOf, redactKeys } from "./api-key.ts";
+import {
+  digestKey,
+  type Environment,
+  generateKey,
+  isAccountId,
+  isEnvironment,
+  keyIdOf,
+  redactKeys,
+} from "./api-key.ts";
 
 /** A key that was just issued. Keep it: it is not shown again. */
 export interface IssuedKey {
@@ -75,8 +83,8 @@ export interface Accounts<Name extends string = Plan> {
 /** Options of `createAccounts`. */
 export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
   readonly store: AccountStore;
-  /** The environment segment of new keys. */
-  readonly environment: Environment;
+  /** The environment segment of new keys. @default that of the store's keys; without one, no key can be issued */
+  readonly environment?: Environment | undefined;
   /** @default the system clock */
   readonly clock?: Clock;
   /** The plans that accounts can have. Pass the same to `createHandler`. @default PLAN_LIMITS */
@@ -93,20 +101,32 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
     throw invalidInput("store", "Pass the accounts of a store: createAccounts({ store: store.accounts }).");
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
-  // The store would record it for good.
-  if (environment !== "test" && environment !== "live")
+  if (environment !== undefined && !isEnvironment(environment))
     throw invalidInput("environment", "Choose one of test, live.");
-  const newKey = async (accountId: string) => {
-    const key = generateKey(environment, accountId);
-    const hash = await digestKey(key);
-    return { key, id: keyIdOf(accountId, hash), hash };
-  };
 
-  /** A mistake here would issue test keys that work in production, or the other way round. */
-  async function assertKeyEnvironment(): Promise<void> {
-    const recorded = await store.recordEnvironment(environment);
-    if (recorded !== environment)
-      throw invalidInput("environment", explainEnvironment(recorded, environment));
+  /**
+   * Issues a key, which `change` adds. The store keeps the environment of its first key for good: so it is recorded only
+   * before a change that is going to succeed, and no other can be issued.
+   */
+  async function issue(
+    accountId: string,
+    change: (account: AccountSettings, key: Pick<ApiKey, "id" | "hash">) => AccountResult,
+  ): Promise<KeyResult> {
+    const recorded = await store.findEnvironment();
+    const wanted = environment ?? recorded;
+    if (!isEnvironment(wanted)) throw invalidInput("environment", FIRST_KEY_RULE);
+    const key = generateKey(wanted, accountId);
+    const hash = await digestKey(key);
+    const created = { id: keyIdOf(accountId, hash), hash };
+    if (recorded === undefined) {
+      const account = await store.find(accountId);
+      const expected = account ? change(account, created) : NOT_FOUND;
+      if (!expected.ok) return expected;
+    }
+    const actual = recorded ?? (await store.recordEnvironment(wanted));
+    if (actual !== wanted) throw invalidInput("environment", explainEnvironment(actual, wanted));
+    const result = await store.update(accountId, (account) => change(account, created));
+    return result.ok ? { ...added(result.account, created.id), key } : result;
   }
 
   return {
@@ -131,11 +151,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       const at = clock();
       const settings = keySettings(given, at);
       text("accountId", accountId);
-      await assertKeyEnvironment();
-      const { key, ...created } = await newKey(accountId);
-      const stored = { ...created, createdAt: at, ...settings };
-      const result = await store.update(accountId, (account) => addKey(account, stored, at));
-      return result.ok ? { ...added(result.account, created.id), key } : result;
+      return issue(accountId, (account, key) => addKey(account, { ...key, createdAt: at, ...settings }, at));
     },
 
     async importKey(accountId, key) {
@@ -145,8 +161,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       if (!/^[0-9a-f]{64}$/.test(text("hash", hash))) throw invalidInput("hash", HASH_RULE);
       const settings = keySettings(given, at);
       const account = await store.find(text("accountId", accountId));
-      if (account === undefined) return { ok: false, code: "account_not_found" };
-      await assertKeyEnvironment();
+      if (account === undefined) return NOT_FOUND;
       const id = keyIdOf(accountId, hash);
       // First where it is found: a record without its key has no effect.
       await store.importedKeys.record(hash, accountId);
@@ -167,12 +182,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       }
       const at = clock();
       const accountId = accountOf(keyId);
-      await assertKeyEnvironment();
-      const { key, ...successor } = await newKey(accountId);
-      const result = await store.update(accountId, (account) =>
-        rotateKey(account, keyId, successor, overlapMs, at),
-      );
-      return result.ok ? { ...added(result.account, successor.id), key } : result;
+      return issue(accountId, (account, key) => rotateKey(account, keyId, key, overlapMs, at));
     },
 
     async revokeKey(keyId) {
@@ -182,7 +192,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     async unbanKey(keyId) {
       const account = await store.find(accountOf(keyId));
-      if (account === undefined) return { ok: false, code: "account_not_found" };
+      if (account === undefined) return NOT_FOUND;
       if (!account.keys.some(({ id }) => id === keyId)) return { ok: false, code: "key_not_found" };
       await store.unban(account.id, keyId);
       return { ok: true, account };
@@ -190,8 +200,15 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   };
 }
 
-export function explainEnvironment(recorded: Environment, wanted: Environment): string {
-  return `The keys of this store are for '${recorded}', so none can be issued for '${wanted}'.`;
+const NOT_FOUND = { ok: false, code: "account_not_found" } as const;
+
+const FIRST_KEY_RULE = "Choose test or live: all keys of this store will be for it.";
+
+function explainEnvironment(recorded: Environment, wanted: Environment): string {
+  return (
+    `The keys of this store are for '${recorded}', since its first one was, so none can be issued for '${wanted}'. ` +
+    `Set STORE_ORDERS_ENVIRONMENT, in code 'environment', to ${recorded}, or use another store.`
+  );
 }
 
 export const ACCOUNT_ID_RULE =

@@ -3,6 +3,10 @@ import { BASE62, randomBase62 } from "../core/base62.ts";
 /** The environment of a key: the second part of `so_test_…`, visible to secret scanners and to people. */
 export type Environment = "test" | "live";
 
+export function isEnvironment(name: unknown): name is Environment {
+  return name === "test" || name === "live";
+}
+
 /** A key as a request presents it, without its secret. */
 export interface ParsedKey {
   readonly accountId: string;

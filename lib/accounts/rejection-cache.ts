@@ -197,6 +197,7 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
     isLocal: accounts.isLocal,
     performsOn: accounts.performsOn,
     importedKeys: accounts.importedKeys,
+    findEnvironment: () => accounts.findEnvironment(),
     recordEnvironment: (environment) => accounts.recordEnvironment(environment),
     find: (id) => accounts.find(id),
     list: (after, limit) => accounts.list(after, limit),

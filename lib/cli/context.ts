@@ -1,13 +1,9 @@
 import type { Command } from "commander";
 import { type AccountFailure, explainAccountError } from "../accounts/account.ts";
-import { explainEnvironment } from "../accounts/accounts.ts";
-import type { Environment } from "../accounts/api-key.ts";
-import { invalidInput } from "../core/errors.ts";
 import { escapeLine } from "../core/text.ts";
 import type { Clock } from "../core/time.ts";
-import type { Store } from "../stores/store.ts";
 import type { ErrorReport, ExitStatus } from "./errors.ts";
-import { type EnvironmentVariables, readEnvironment } from "./settings.ts";
+import type { EnvironmentVariables } from "./settings.ts";
 import { chooseStore, type OpenedStore, type OpenOptions, STORES, type StoreFlags } from "./stores.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -57,7 +53,6 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
         // The name can be mistyped. With --json, a program reads standard error, except that of a service.
         if (log !== undefined || !flags.json)
           warn(`There was no store at ${opened.name}, so an empty one was created.`);
-        await assertKeyEnvironment(opened.store, readEnvironment(env));
       }
       await run(opened);
     } catch (error) {
@@ -66,14 +61,6 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
       await opened.store.close();
     }
   };
-}
-
-/** Throws if the keys of a store are for another environment. A store that has none recorded gets this one. */
-export async function assertKeyEnvironment({ accounts }: Store, environment: Environment): Promise<void> {
-  const recorded = await accounts.recordEnvironment(environment);
-  if (recorded === environment) return;
-  const message = `${explainEnvironment(recorded, environment)} Set STORE_ORDERS_ENVIRONMENT=${recorded}.`;
-  throw invalidInput("STORE_ORDERS_ENVIRONMENT", message);
 }
 
 /** Returns a signal that aborts when the process receives one to stop, with its name as the reason. */

@@ -1,11 +1,10 @@
 /** The demo data of a new database, and commands to try with it. */
 import { createAccounts } from "../accounts/accounts.ts";
-import type { Environment } from "../accounts/api-key.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
 import { DAY_MS } from "../plans/windows.ts";
 import type { Store } from "../stores/store.ts";
-import { assertKeyEnvironment } from "./context.ts";
+import { type EnvironmentVariables, environmentOf } from "./settings.ts";
 import { type StoreFlags, toCommandLine } from "./stores.ts";
 
 export const DEMO_ACCOUNT = "demo";
@@ -14,9 +13,9 @@ export const DEMO_ACCOUNT = "demo";
  * Fills an empty store with an account on the plan `free`, a key, and orders in every state. Returns the key, or
  * `undefined` if the store was not empty and nothing was changed.
  */
-export async function seedDemo(store: Store, environment: Environment, clock: Clock) {
+export async function seedDemo(store: Store, env: EnvironmentVariables, clock: Clock) {
   if (!(await isEmpty(store))) return undefined;
-  await assertKeyEnvironment(store, environment);
+  const environment = await environmentOf(store, env);
   const accounts = createAccounts({ store: store.accounts, environment, clock });
   // If several processes start at once, the one that creates the account adds the rest.
   const created = await accounts.create(DEMO_ACCOUNT, { plan: "free" });

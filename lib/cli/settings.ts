@@ -1,15 +1,20 @@
-import type { Environment } from "../accounts/api-key.ts";
+import { type Environment, isEnvironment } from "../accounts/api-key.ts";
 import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import { isPlan, PLAN_LIMITS, PLANS, type Plan, type PlanTable } from "../plans/plan-limits.ts";
+import type { Store } from "../stores/store.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment segment of new keys from `STORE_ORDERS_ENVIRONMENT`; the default is `test`. */
-export function readEnvironment(env: EnvironmentVariables): Environment {
-  const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT") ?? "test";
-  if (name !== "test" && name !== "live")
-    throw invalidValue("STORE_ORDERS_ENVIRONMENT", name, "Use test or live.");
-  return name;
+/** Reads the environment segment of new keys, if `STORE_ORDERS_ENVIRONMENT` names one. */
+export function readEnvironment(env: EnvironmentVariables): Environment | undefined {
+  const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT");
+  if (name === undefined || isEnvironment(name)) return name;
+  throw invalidValue("STORE_ORDERS_ENVIRONMENT", name, "Use test or live.");
+}
+
+/** The environment of new keys of a store: the one of the variable, otherwise that of its keys, otherwise `test`. */
+export async function environmentOf({ accounts }: Pick<Store, "accounts">, env: EnvironmentVariables) {
+  return readEnvironment(env) ?? (await accounts.findEnvironment()) ?? "test";
 }
 
 /** Reads the plan of the project from the flags, otherwise from `STORE_ORDERS_PLAN`; the default is `free`. */

@@ -56,7 +56,7 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
 };
 
 /** Creates the one session of a console. It ends with the process, and nothing of it is stored. */
-export function createSession(port: string, view: Pick<View, "storeName" | "sections">) {
+export function createSession(port: string, view: Pick<View, "storeName" | "sections" | "keysFor">) {
   /**
    * The path of every address, without a slash at the end. Browsers send a cookie to every port of a host. They send this
    * one only below its path, which another server on this machine does not know.

@@ -15,8 +15,9 @@ export interface ConsoleDependencies {
   readonly storeName: string;
   /** True if reading from the store costs money. */
   readonly isMetered: boolean;
-  /** The environment segment of new keys. @default the one that the store has recorded, or `test` */
+  /** The environment segment of new keys. @default that of the store's keys; for its first key, a form asks */
   readonly environment?: Environment | undefined;
+  readonly keysFor: KeysFor;
   readonly clock: Clock;
   /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
@@ -28,6 +29,12 @@ export interface ConsoleDependencies {
   readonly domains?: DomainsContext | undefined;
 }
 
+/** The environment of the store's keys, as far as it has been read: once it is recorded, it stays. */
+export interface KeysFor {
+  known(): Environment | undefined;
+  read(): Promise<Environment | undefined>;
+}
+
 /** Escaped HTML, from the template `html`. */
 export type Html = ReturnType<typeof html>;
 
@@ -36,6 +43,7 @@ export interface View {
   readonly basePath: string;
   readonly formToken: string;
   readonly storeName: string;
+  readonly keysFor: KeysFor;
   /** The navigation. `path` is the first segment of the paths of a section. */
   readonly sections: readonly { readonly path: string; readonly title: string }[];
   /** The fields of a change. */
@@ -107,6 +115,7 @@ function layout(
   path: string,
   { title, back, lead, actions, notice, isRunning, body = html`` }: Page,
 ): Html {
+  const environment = view.keysFor.known();
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
@@ -119,6 +128,7 @@ function layout(
       <nav aria-label="Sections"><ul>${links}</ul></nav>
       ${searchForm(view)}
       <p class="store" title="${view.storeName}"><span class="quiet">works on</span> ${view.storeName}</p>
+      ${environment && html`<p class="badge calm" id="keys-for">${environment} keys</p>`}
     </header>
     <p id="problem" role="alert" hidden></p>
     <template id="failure">${noticeBox({ kind: "failure", title: "", message: "" })}</template>

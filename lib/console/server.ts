@@ -11,6 +11,7 @@ import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { html } from "hono/html";
+import type { Environment } from "../accounts/api-key.ts";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { listen } from "../node/listen.ts";
 import { createSession, ownPagesOnly, securityHeaders, smallFormsOnly } from "./access.ts";
@@ -18,7 +19,7 @@ import { addAccountPages } from "./accounts/accounts.ts";
 import { addDomainPages } from "./domains/domains.ts";
 import { type DomainsOptions, openDomains } from "./domains/hosts.ts";
 import { addOrderPages } from "./orders/orders.ts";
-import { type ConsoleApp, type ConsoleDependencies, plainPage } from "./page.ts";
+import { type ConsoleApp, type ConsoleDependencies, type KeysFor, plainPage } from "./page.ts";
 import { addSearch } from "./search.ts";
 
 /** The navigation, in its order. */
@@ -31,7 +32,7 @@ const SECTIONS = [
 /** The only address that the console listens on: nobody else can reach it. */
 export const LOOPBACK = "127.0.0.1";
 
-export interface ConsoleOptions extends Omit<ConsoleDependencies, "domains"> {
+export interface ConsoleOptions extends Omit<ConsoleDependencies, "domains" | "keysFor"> {
   /** The domains of the project. @default none */
   readonly domains?: DomainsOptions;
   /** The port to listen on; 0 chooses a free one. */
@@ -58,7 +59,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const origin = await listen(server, options.port, LOOPBACK);
   // A console that was started without domains has no section about them.
   const sections = SECTIONS.filter(({ path }) => path !== "domains" || options.domains !== undefined);
-  const session = createSession(new URL(origin).port, { storeName, sections });
+  const keysFor = keysForOf(options.store);
+  void keysFor.read().catch(() => {});
+  const session = createSession(new URL(origin).port, { storeName, sections, keysFor });
   const { basePath } = session;
 
   app.use(securityHeaders, ownPagesOnly(basePath), smallFormsOnly);
@@ -73,7 +76,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   app.get(`${basePath}/`, (c) => c.redirect(`${basePath}/${SECTIONS[0].path}`));
   const pages: ConsoleApp = app.basePath(basePath);
   const domains = options.domains && openDomains(options.domains, options.clock);
-  const dependencies = { ...options, domains };
+  const dependencies = { ...options, domains, keysFor };
   for (const section of sections) section.add(pages, dependencies);
   addSearch(pages, dependencies);
   app.notFound((c) => {
@@ -98,6 +101,17 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+function keysForOf({ accounts }: ConsoleDependencies["store"]): KeysFor {
+  let known: Environment | undefined;
+  return {
+    known: () => known,
+    async read() {
+      known ??= await accounts.findEnvironment();
+      return known;
+    },
   };
 }
 

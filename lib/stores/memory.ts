@@ -237,6 +237,8 @@ function memoryAccounts(): AccountStore {
       findAccount: async (hash) => owners.get(hash),
     },
 
+    findEnvironment: async () => recorded,
+
     async recordEnvironment(environment) {
       recorded ??= environment;
       return recorded;

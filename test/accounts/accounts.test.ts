@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MAX_OVERLAP_MS } from "../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
 import type { Environment } from "../../lib/accounts/api-key.ts";
@@ -212,22 +212,6 @@ test("operations on a missing account or key fail with account_not_found or key_
   }
 });
 
-test("no key is issued for another environment than that of the store's first key", async () => {
-  const store = createMemoryStore().accounts;
-  const [test, live] = (["test", "live"] as const).map((environment) =>
-    createAccounts({ store, environment }),
-  );
-  await test?.create("acme", { plan: "free" });
-  const issued = await test?.issueKey("acme");
-  const keyId = issued?.ok === true ? issued.keyId : "";
-  const before = await store.find("acme");
-  const error = "environment: The keys of this store are for 'test', so none can be issued for 'live'.";
-  await expect(live?.issueKey("acme")).rejects.toThrow(error);
-  await expect(live?.rotateKey(keyId, { overlapMs: 0 })).rejects.toThrow(error);
-  expect(await store.find("acme")).toEqual(before);
-  expect(await live?.revokeKey(keyId)).toMatchObject({ ok: true });
-});
-
 test("a key whose expiry has another name is not issued, and not imported", async () => {
   const { accounts, store } = await open();
   const settings = { name: "checkout", expires: START + 60_000 };
@@ -343,9 +327,55 @@ test("a plan, limits and an overlap that are missing are rejected", async () => 
 });
 
 test("an environment other than test and live is rejected before the store records it for good", async () => {
-  const { store } = await open();
-  for (const environment of [undefined, "production"] as unknown[] as Environment[]) {
-    expect(() => createAccounts({ store, environment })).toThrow("environment: Choose one of test, live.");
-  }
-  expect(await store.recordEnvironment("live")).toBe("live");
+  const { accounts: store } = createMemoryStore();
+  const production = "production" as Environment;
+  expect(() => createAccounts({ store, environment: production })).toThrow("Choose one of test, live.");
+  const accounts = createAccounts({ store });
+  await accounts.create("acme", { plan: "free" });
+  await expect(accounts.issueKey("acme")).rejects.toThrow("environment: Choose test or live");
+  expect(await store.findEnvironment()).toBeUndefined();
+});
+
+describe("the environment of a store", () => {
+  const openFor = async (...environments: readonly Environment[]) => {
+    const { accounts: store } = createMemoryStore();
+    const all = environments.map((environment) => createAccounts({ store, environment, clock: () => START }));
+    await all[0]?.create("acme", { plan: "free" });
+    return { store, all };
+  };
+
+  test("is that of the first key that is issued; nothing before it counts, nor a key that is not issued", async () => {
+    const { store, all } = await openFor("test", "live");
+    const [test, live] = all;
+    const imported = await test?.importKey("acme", { hash: "a".repeat(64) });
+    expect(imported?.ok).toBe(true);
+    expect(await test?.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
+    expect(await test?.rotateKey("acme.k123456789", { overlapMs: 0 })).toMatchObject({
+      code: "key_not_found",
+    });
+    expect(await store.findEnvironment()).toBeUndefined();
+    expect(await live?.issueKey("acme")).toMatchObject({ key: expect.stringMatching(/^so_live_acme_/) });
+    await expect(test?.issueKey("acme")).rejects.toThrow(
+      "environment: The keys of this store are for 'live', since its first one was, so none can be issued for 'test'. " +
+        "Set STORE_ORDERS_ENVIRONMENT, in code 'environment', to live, or use another store.",
+    );
+    await expect(test?.rotateKey("acme.k123456789", { overlapMs: 0 })).rejects.toThrow(
+      "environment: The keys",
+    );
+    expect((await store.find("acme"))?.keys).toHaveLength(2);
+    // Keys can still be imported, whatever the environment: they have none.
+    expect((await test?.importKey("acme", { hash: "b".repeat(64) }))?.ok).toBe(true);
+    expect(await createAccounts({ store }).issueKey("acme")).toMatchObject({
+      key: expect.stringMatching(/^so_live_/),
+    });
+  });
+
+  test("is one, if two processes issue the first key at once", async () => {
+    const { store, all } = await openFor("test", "live", "test", "live");
+    const results = await Promise.allSettled(all.map((accounts) => accounts.issueKey("acme")));
+    expect(results.map(({ status }) => status).toSorted()).toEqual([
+      ...["fulfilled", "fulfilled", "rejected", "rejected"],
+    ]);
+    expect((await store.find("acme"))?.keys).toHaveLength(2);
+  });
 });

@@ -390,6 +390,9 @@ const MISTAKES: readonly Mistake[] = [
   wrongAccounts("an environment that the last caller decides", /^the environment that/, () => ({
     recordEnvironment: async (environment) => environment,
   })),
+  wrongAccounts("an environment that is there before a key", /^the environment that/, () => ({
+    findEnvironment: async () => "test",
+  })),
   wrongAccounts("an environment that is not returned", /^the environment that/, () => ({
     recordEnvironment: async () => undefined as never,
   })),

@@ -32,6 +32,7 @@ export async function expectDocumentedWrites(
     "orders.list": [() => collect(orders.list()), "writes nothing"],
     "orders.page": [() => orders.page({ limit: 1 }), "writes nothing"],
     "orders.countByStatus": [() => orders.countByStatus(), "writes nothing"],
+    "accounts.findEnvironment": [() => accounts.findEnvironment(), "writes nothing"],
     "accounts.recordEnvironment": [() => accounts.recordEnvironment("test"), "durable"],
     "accounts.find": [() => accounts.find("acme"), "writes nothing"],
     "accounts.list": [() => collect(accounts.list()), "writes nothing"],

@@ -22,7 +22,7 @@ import {
 import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, failWithAccountError, withStore, withStoreOrCreate } from "../context.ts";
 import { formatResult, formatResults, printJson, printResult, printResults, type Result } from "../output.ts";
-import { readEnvironment, readPlans } from "../settings.ts";
+import { readPlans } from "../settings.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
 export function defineAccounts(group: Command, context: CommandContext): void {
@@ -40,9 +40,8 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       .action(async (id: string, planFlags: PlanFlags) => {
         const plans = await readPlans(flags, env);
         const plan = toPlanAssignment(planFlags, plans);
-        const environment = readEnvironment(env);
         await (name === "create" ? withStoreOrCreate : withStore)(context, async ({ store }) => {
-          const accounts = createAccounts({ store: store.accounts, environment, clock, plans });
+          const accounts = createAccounts({ store: store.accounts, clock, plans });
           const result = await (name === "create" ? accounts.create(id, plan) : accounts.setPlan(id, plan));
           if (!result.ok) return failWithAccountError(context, id, result);
           return printResult(context, summarize(result.account, plans));

@@ -10,11 +10,10 @@ import { isDateTime } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT, explainFileError } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
-import { readEnvironment } from "../settings.ts";
 import { csvFormat } from "./import-format.ts";
 
 export function addKeysImport(group: Command, context: CommandContext): void {
-  const { clock, env, flags, terminal } = context;
+  const { clock, flags, terminal } = context;
   group
     .command("import")
     .description(
@@ -25,7 +24,7 @@ export function addKeysImport(group: Command, context: CommandContext): void {
     .action(async (file: string) => {
       const rows = readRows(await readText(file, terminal.input), file);
       await withStore(context, async ({ store }) => {
-        const accounts = createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
+        const accounts = createAccounts({ store: store.accounts, clock });
         const counts = { imported: 0, unchanged: 0, expired: 0, rejected: 0 };
         const progress = await createProgress(terminal, {
           format: "{imported} imported, {unchanged} unchanged, {expired} expired, {rejected} rejected",

@@ -9,9 +9,9 @@ import { isDateTime } from "../../orders/order.ts";
 import { DAY_MS } from "../../plans/windows.ts";
 import type { Store } from "../../stores/store.ts";
 import { invalid, nameFlags, readAccountId, readDuration } from "../arguments.ts";
-import { assertKeyEnvironment, type CommandContext, failWithAccountError, withStore } from "../context.ts";
+import { type CommandContext, failWithAccountError, withStore } from "../context.ts";
 import { printResult, printResults, type Result } from "../output.ts";
-import { readEnvironment } from "../settings.ts";
+import { environmentOf } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { addKeysImport } from "./keys-import.ts";
 
@@ -21,9 +21,11 @@ export function defineKeys(group: Command, context: CommandContext): void {
 
   const showNewKey = (subject: string, issue: (accounts: Accounts) => Promise<KeyResult>) =>
     withStore(context, async ({ store }) => {
-      await assertKeyEnvironment(store, readEnvironment(env));
-      const issued = await issue(accountsOf(context, store)).catch((error: unknown) => {
-        throw nameFlags(error, { expiresAt: "--expires", name: "--name", overlapMs: "--overlap" });
+      const environment = await environmentOf(store, env);
+      const accounts = createAccounts({ store: store.accounts, environment, clock });
+      const isFirst = (await store.accounts.findEnvironment()) === undefined;
+      const issued = await issue(accounts).catch((error: unknown) => {
+        throw nameFlags(error, FLAG_NAMES);
       });
       if (!issued.ok) return failWithAccountError(context, subject, issued);
       const { accountId: account, keyId, key, expiresAt } = issued;
@@ -33,6 +35,8 @@ export function defineKeys(group: Command, context: CommandContext): void {
       const notShown = `The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${keyId}', and issue another one.`;
       if (!isShown) return fail({ code: "key_not_shown", message: `${keyId}: ${notShown}` });
       terminal.log("Store the key now: it cannot be shown again.");
+      if (isFirst)
+        terminal.log(`It is the first key of this store, whose keys are all for '${environment}' now.`);
     });
 
   group
@@ -113,7 +117,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
         if ((keyId === undefined) === (dash === undefined)) throw invalidInput("KEY_ID", ONE_KEY);
         await withStore(context, async ({ store }) => {
           const id = keyId ?? (await readKey(terminal, store)).id;
-          const result = await accountsOf(context, store)[method](id);
+          const result = await createAccounts({ store: store.accounts, clock })[method](id);
           if (!result.ok) return failWithAccountError(context, id, result);
           // With its last use, which the result of a change lacks.
           const account = await store.accounts.find(result.account.id);
@@ -124,6 +128,11 @@ export function defineKeys(group: Command, context: CommandContext): void {
   addChangeCommand("revoke", "revokeKey", "Revokes a key immediately.");
   addChangeCommand("unban", "unbanKey", "Lifts the ban of a key.");
 }
+
+const FLAG_NAMES = {
+  ...{ environment: "STORE_ORDERS_ENVIRONMENT", expiresAt: "--expires" },
+  ...{ name: "--name", overlapMs: "--overlap" },
+};
 
 const ONE_KEY = "Give the key's ID, or the key itself on standard input with --key -.";
 
@@ -172,10 +181,6 @@ function readInstant(text: string): Instant {
 function readKeyId(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{0,31}\.[0-9A-Za-z]+$/.test(text)) return text;
   throw invalidInput("KEY_ID", "Use a key ID such as demo.3hTbV9xKq0; 'keys list' prints them.");
-}
-
-function accountsOf({ env, clock }: CommandContext, store: Store): Accounts {
-  return createAccounts({ store: store.accounts, environment: readEnvironment(env), clock });
 }
 
 export const KEY_COLUMNS = [

@@ -36,6 +36,7 @@ import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
 import {
   type EnvironmentVariables,
+  environmentOf,
   invalidValue,
   plansFileOf,
   readEnvironment,
@@ -53,7 +54,7 @@ export function defineServe(command: Command, context: CommandContext): void {
       const { trustProxy = false, existing = false, demo = false, basePath = "", platformHost = [] } = flags;
       const address = readListenAddress(flags, env);
       const limits = readLimits(flags, env);
-      const environment = readEnvironment(env);
+      readEnvironment(env);
       const handlerOptions = toHandlerOptions(flags);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       const warn = (message: string) => log.write("warn", message);
@@ -108,6 +109,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         let delivery: ReturnType<typeof deliverChanges> | undefined;
         const served = { plan, plans, domains: file, preview: flags.preview };
         const settings = { ...address, ...handlerOptions, trustProxy, ...limits, ...served };
+        const environment = await environmentOf(store, env);
         const details = { version, node: process.version, store: name, schema, environment, settings };
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, details);
         try {
@@ -118,7 +120,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           if (flags.reportOnly)
             warn("--report-only: limits and bans reject no request with a valid key, and are only reported.");
           // Seed only while the server is listening, so that the key is always shown.
-          const key = demo ? await seedDemo(store, environment, clock) : undefined;
+          const key = demo ? await seedDemo(store, env, clock) : undefined;
           const root = `${server.url}${basePath}`;
           const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
           const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };

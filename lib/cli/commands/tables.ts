@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { invalidInput } from "../../core/errors.ts";
 import { type DynamodbTableNames, tableNames } from "../../stores/dynamodb/schema.ts";
 import type { CommandContext } from "../context.ts";
-import { readEnvironment } from "../settings.ts";
 import { chooseStore, explainDynamodbError } from "../stores.ts";
 
 export function defineTables(group: Command, context: CommandContext): void {
@@ -21,11 +20,8 @@ export function defineTables(group: Command, context: CommandContext): void {
     .description("Creates PREFIX-orders and PREFIX-accounts. Existing tables are not changed.")
     .action(() =>
       withTables(async (tables) => {
-        const environment = readEnvironment(context.env);
-        const { createDynamodbStore, createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
+        const { createDynamodbTables } = await import("../../stores/dynamodb/index.ts");
         await createDynamodbTables({ tables });
-        const store = createDynamodbStore({ tables });
-        await store.accounts.recordEnvironment(environment).finally(store.close);
         context.terminal.log(`The tables ${tables.orders} and ${tables.accounts} are ready.`);
       }),
     );

@@ -11,6 +11,7 @@ import {
   type UsedQuota,
   usedQuotasAt,
 } from "../../accounts/account.ts";
+import type { Environment } from "../../accounts/api-key.ts";
 import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
@@ -32,12 +33,12 @@ import {
 
 export async function sendAccountPage(
   c: ConsoleRequest,
-  { store, clock, plans, isMetered }: ConsoleDependencies,
+  { store, clock, plans, isMetered, environment, keysFor }: ConsoleDependencies,
   id: string,
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const account = await store.accounts.find(id);
+  const [account, recorded] = await Promise.all([store.accounts.find(id), keysFor.read()]);
   const page = { back: "accounts", notice: result?.notice };
   if (account === undefined) {
     const lead = html`There is no account <code>${id}</code>.`;
@@ -53,9 +54,11 @@ export async function sendAccountPage(
       What has been counted stays counted.</p>${planFields("plan", result, plans, account)}`,
   });
   const expires = { name: "expiresAt", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
+  const environmentFor = (form: string) => environmentField(form, recorded, environment, result);
   const issueKey = dialog("keys", {
     ...{ opener: "Issue key…", isMain: true, title: "Issue a key", confirm: "Issue key" },
-    fields: html`${fieldOf("issue", { name: "name", label: "Name", hint: "Optional; such as its program." }, result)}
+    fields: html`${environmentFor("issue")}
+      ${fieldOf("issue", { name: "name", label: "Name", hint: "Optional; such as its program." }, result)}
       ${fieldOf("issue", { ...expires, type: "date" }, result)}`,
   });
   const deletion = dialog("delete", {
@@ -65,7 +68,7 @@ export async function sendAccountPage(
   });
   const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
     ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`;
-  const keys = keyTable(view, account, now, isMetered, result);
+  const keys = keyTable(view, account, now, { isMetered, environmentFor, result });
   const body = html`${panel("usage", "Usage", usage)}
     ${panel("keys", "Keys", keys, { layout: "flush cards", actions: issueKey })}
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
@@ -89,6 +92,27 @@ function arrivalNotice({ id, keys }: Account, query: Readonly<Record<string, str
 function unknownPlan({ plan }: AccountSettings): Html {
   return html`<p>The plans of this console have no limits for <code>${plan}</code>. A service with other plans, such as
     those of <code>serve --plans FILE</code>, may have them: start the console with the same file.</p>`;
+}
+
+/** Says what a new key is for. For the first key of a store it is a choice, unless the console was started for one. */
+function environmentField(
+  form: string,
+  recorded: Environment | undefined,
+  given: Environment | undefined,
+  result: FormResult | undefined,
+): Html {
+  const known = recorded ?? given;
+  if (known !== undefined) {
+    const all = recorded === undefined ? ", and so will be all keys of this database" : "";
+    return html`<p class="quiet small">The key is for <strong>${known}</strong>${all}.</p>`;
+  }
+  const options = [
+    ["", "Choose…"],
+    ["test", "test"],
+    ["live", "live"],
+  ] as const;
+  const hint = "All keys of this database will be for it: this is the first one.";
+  return fieldOf(form, { name: "environment", label: "Environment", hint, options }, result);
 }
 
 /** From this part of a limit on, the account is near it. */
@@ -219,8 +243,19 @@ const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
   return [`${hours * 3_600_000}`, label] as const;
 });
 
+interface KeyOptions {
+  readonly isMetered: boolean;
+  readonly environmentFor: (form: string) => Html;
+  readonly result: FormResult | undefined;
+}
+
 /** The keys of an account, active ones first, each with its actions. */
-function keyTable(view: View, account: Account, now: Instant, isMetered: boolean, result?: FormResult): Html {
+function keyTable(
+  view: View,
+  account: Account,
+  now: Instant,
+  options: KeyOptions,
+): Html {
   const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
   const rows = keys.map((key) => {
     const bannedUntil = banEndAt(account.rejections[key.id], now);
@@ -232,9 +267,9 @@ function keyTable(view: View, account: Account, now: Instant, isMetered: boolean
       html`<span class="badge ${LEVELS[state]}">${state}${left}</span>`,
       timeOf(key.createdAt, now),
       // DynamoDB does not keep it.
-      timeOf(account.lastUses?.[key.id], now, isMetered ? "not kept" : "never used"),
+      timeOf(account.lastUses?.[key.id], now, options.isMetered ? "not kept" : "never used"),
       timeOf(key.revokedAt ?? key.expiresAt, now, "no end"),
-      isActive(key, now) ? keyActions(view, account, key, state, result) : "",
+      isActive(key, now) ? keyActions(view, account, key, state, options) : "",
     ];
     return { id: `key-${key.id}`, cells };
   });
@@ -256,14 +291,14 @@ function keyActions(
   account: Account,
   { id, successorId }: ApiKey,
   state: KeyStatus,
-  result?: FormResult,
+  { environmentFor, result }: KeyOptions,
 ): Html {
   const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
   const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };
   const rotate = formDialog(view, action("rotate"), {
     ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key?", confirm: "Rotate key" },
     fields: html`<p>A new key takes the place of <code>${id}</code>.</p>
-      ${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap }, result)}`,
+      ${environmentFor(`rotate-${id}`)}${fieldOf(`rotate-${id}`, { name: "overlapMs", label: "Overlap", ...overlap }, result)}`,
   });
   const revoke = formDialog(view, action("revoke"), {
     ...{ id: `revoke-${id}`, opener: "Revoke…", title: "Revoke the key?" },

@@ -5,12 +5,7 @@ import {
   explainAccountError,
   usedQuotasAt,
 } from "../../accounts/account.ts";
-import {
-  type Accounts,
-  createAccounts,
-  explainEnvironment,
-  type IssuedKey,
-} from "../../accounts/accounts.ts";
+import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { formatDuration } from "../../core/text.ts";
@@ -26,19 +21,13 @@ import { parseList, sendAccountsPage } from "./accounts-page.ts";
 export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
   const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
-  const accountsOf = (keysFor: Environment) =>
-    createAccounts({ store: store.accounts, environment: keysFor, clock, plans: knownPlans });
-  const accounts = accountsOf(environment ?? "test");
+  const accounts = createAccounts({ store: store.accounts, clock, plans: knownPlans });
 
-  /** The operations that issue keys, for the environment that the store has recorded. */
-  async function accountsForKeys(): Promise<Accounts<string>> {
-    const recorded = await store.accounts.recordEnvironment(environment ?? "test");
-    if (environment !== undefined && recorded !== environment) {
-      const problem = explainEnvironment(recorded, environment);
-      throw invalidInput("STORE_ORDERS_ENVIRONMENT", `${problem} Start the console again without it.`);
-    }
-    return accountsOf(recorded);
-  }
+  /** The operations that issue keys. A form asks for the environment of the first one. */
+  const accountsForKeys = (fields: FormResult["values"]): Accounts<string> => {
+    const wanted = environment ?? ((fields["environment"] || undefined) as Environment | undefined);
+    return createAccounts({ store: store.accounts, environment: wanted, clock, plans: knownPlans });
+  };
 
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
   app.get("/accounts/:id", (c) => sendAccountPage(c, dependencies, c.req.param("id")));
@@ -86,18 +75,18 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     if (accountId.trim() !== id) throw invalidInput("accountId", `Type ${id}. Nothing was deleted.`);
     return noticeOf(await accounts.delete(id), "");
   });
-  addChange("keys", "issue", async (id, { expiresAt: day = "", name = "" }) => {
-    const keys = await accountsForKeys();
+  addChange("keys", "issue", async (id, fields) => {
+    const { expiresAt: day = "", name = "" } = fields;
     const start = `${day}T00:00:00Z`;
     // `Date` would take the 31st of February for a day in March.
     if (day !== "" && !isDateTime(start)) throw invalidInput("expiresAt", "Give a date, such as 2030-01-01.");
     const expiry = day === "" ? {} : { expiresAt: Date.parse(start) };
     const named = name.trim() === "" ? {} : { name: name.trim() };
-    return noticeOf(await keys.issueKey(id, { ...named, ...expiry }), showKey);
+    return noticeOf(await accountsForKeys(fields).issueKey(id, { ...named, ...expiry }), showKey);
   });
   addChange("keys/:key/rotate", "rotate", async (id, fields, key) => {
     const overlapMs = Number(fields["overlapMs"] || Number.NaN);
-    const result = await (await accountsForKeys()).rotateKey(key, { overlapMs });
+    const result = await accountsForKeys(fields).rotateKey(key, { overlapMs });
     const old = (await store.accounts.find(id))?.keys.find((each) => each.id === key);
     const rotation = old && html`<code>${key}</code> is ${describeRotation(old, clock())}. `;
     return noticeOf(result, (issued) => html`${rotation}${showKey(issued)}`);

@@ -245,6 +245,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
   });
 
   test("the environment that one instance has recorded stays, and is no account", async (store, options) => {
+    assert.equal(await store.accounts.findEnvironment(), undefined, "no environment is recorded yet");
     const instances = await openAll(store, options);
     const recorded = await Promise.all(
       instances.map(({ accounts }, index) => accounts.recordEnvironment(index % 2 === 0 ? "live" : "test")),
@@ -252,6 +253,8 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
     assert.equal(new Set(recorded).size, 1, "every instance gets the environment that was recorded first");
     const [first] = recorded;
     assert.ok(first === "live" || first === "test", `the environment is ${first}`);
+    for (const { accounts } of instances)
+      assert.equal(await accounts.findEnvironment(), first, "every instance finds it");
     for (const environment of ["test", "live"] as const)
       assert.equal(await store.accounts.recordEnvironment(environment), first);
     assert.deepEqual(await collect(store.accounts.list()), []);

@@ -140,6 +140,10 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       },
     },
 
+    async findEnvironment() {
+      return (await table.get(SETTINGS_KEY, callTimeout()))?.["environment"]?.S as Environment | undefined;
+    },
+
     async recordEnvironment(environment) {
       const layout = numberValue(LAYOUT_VERSION);
       const item = { ...SETTINGS_KEY, environment: { S: environment }, layout };

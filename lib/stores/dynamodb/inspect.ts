@@ -29,9 +29,9 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
       report = add;
       const settings = await accounts.get(SETTINGS_KEY, callTimeout());
       const problem = `Its item ${SETTINGS_KEY.id.S} does not say that the layout is version ${LAYOUT_VERSION}.`;
-      const repair =
-        "Run 'tables create', which adds a missing item; if it has another version, set 'layout'.";
-      if (numberOf(settings?.["layout"]) !== LAYOUT_VERSION) report("table accounts", problem, repair);
+      // The first key that is issued adds the item.
+      if (settings !== undefined && numberOf(settings["layout"]) !== LAYOUT_VERSION)
+        report("table accounts", problem, "Set its 'layout'.");
       return true;
     },
 

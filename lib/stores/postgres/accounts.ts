@@ -38,6 +38,11 @@ export function createAccountStore(database: Database): AccountStore {
     values: [hash],
   });
 
+  const environment = {
+    text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`,
+    values: [],
+  };
+
   return {
     importedKeys: {
       async record(hash, accountId) {
@@ -62,12 +67,13 @@ export function createAccountStore(database: Database): AccountStore {
       findAccount: async (hash) => (await read(ownerOf(hash)))[0]?.[0] as string | undefined,
     },
 
-    async recordEnvironment(environment) {
+    findEnvironment: async () => (await read(environment))[0]?.[0] as Environment | undefined,
+
+    async recordEnvironment(wanted) {
       const insert = `INSERT INTO ${schema}.settings (name, value) VALUES ('environment', $1) ON CONFLICT DO NOTHING RETURNING name`;
-      const select = { text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`, values: [] };
       return change({
         durable: true,
-        first: [{ text: insert, values: [environment] }, select],
+        first: [{ text: insert, values: [wanted] }, environment],
         decide: ([, rows]) => ({ result: () => rows?.[0]?.[0] as Environment }),
       });
     },

@@ -31,10 +31,12 @@ export function createAccountStore(
       findAccount: (hash) => read(({ accounts: sql }) => ownerOf(sql, hash)),
     },
 
+    findEnvironment: () => read(({ accounts: sql }) => findEnvironment(sql)),
+
     recordEnvironment: (environment) =>
       write("durable", ({ accounts: sql }) => {
         sql.insertEnvironment.run(environment);
-        return sql.selectEnvironment.get()?.["value"] as Environment;
+        return findEnvironment(sql) as Environment;
       }),
 
     create: (settings) =>
@@ -86,6 +88,10 @@ export function readAccounts({ selectPage }: AccountStatements, after: string, l
 
 function findAccount({ selectAccount }: AccountStatements, id: string): Account | undefined {
   return toAccounts(selectAccount.all(id) as unknown as unknown[][])[0];
+}
+
+function findEnvironment({ selectEnvironment }: AccountStatements): Environment | undefined {
+  return selectEnvironment.get()?.["value"] as Environment | undefined;
 }
 
 function ownerOf({ selectOwner }: AccountStatements, hash: string): string | undefined {

@@ -45,7 +45,7 @@ test("a command that would issue a key for the other environment than the store'
       status: 2,
       stdout: "",
       stderr:
-        "error: STORE_ORDERS_ENVIRONMENT: The keys of this store are for 'test', so none can be issued for 'live'. Set STORE_ORDERS_ENVIRONMENT=test.\n",
+        "error: STORE_ORDERS_ENVIRONMENT: The keys of this store are for 'test', since its first one was, so none can be issued for 'live'. Set STORE_ORDERS_ENVIRONMENT, in code 'environment', to test, or use another store.\n",
     });
   }
   expect(await cli.json("keys", "list", ...database)).toEqual(before);
@@ -54,15 +54,19 @@ test("a command that would issue a key for the other environment than the store'
     expect((await cli.run([...command.split(" "), ...database], live)).status).toBe(0);
 });
 
-test("the environment is recorded when a database is created, whichever command creates it", async () => {
+test("the first key that is issued fixes the environment of a database, and no command before it", async () => {
   const database = ["--database", "live.db"];
-  await cli.run(["orders", "import", "-", ...database], { ...live, input: '{"id":1}\n' });
   await cli.run(["accounts", "create", "acme", "--plan", "free", ...database]);
+  await cli.run(["keys", "import", "-", ...database], { input: `hash,account\n${"a".repeat(64)},acme\n` });
   const issue = ["keys", "issue", "--account", "acme", ...database];
-  const refused = await cli.run(issue);
+  const first = await cli.run(issue, live);
+  expect(first.stdout).toMatch(/so_live_acme_/);
+  expect(first.stderr).toContain("It is the first key of this store, whose keys are all for 'live' now.");
+  const second = await cli.run(issue);
+  expect(second.stdout).toMatch(/so_live_acme_/);
+  expect(second.stderr).not.toContain("first key");
+  const refused = await cli.run(issue, { env: { STORE_ORDERS_ENVIRONMENT: "test" } });
   expect(refused).toMatchObject({ status: 2, stdout: "" });
-  expect(refused.stderr).toContain("Set STORE_ORDERS_ENVIRONMENT=live.");
-  expect((await cli.run(issue, live)).stdout).toMatch(/so_live_acme_/);
 });
 
 describe("a key on standard input", () => {

@@ -208,7 +208,7 @@ test("the last rejected requests of a key are shown, with the limit that was use
 test.each([
   [undefined, "live", "live"],
   [undefined, "test", "test"],
-  [undefined, undefined, "test"],
+  [undefined, undefined, undefined],
   ["live", "live", "live"],
   ["live", undefined, "live"],
   ["test", "live", undefined],
@@ -225,12 +225,27 @@ test.each([
       const { status, text } = await post(`accounts/acme/${path}`, { overlapMs: "0" });
       const [, issued] = /id="issued-key">so_(\w+?)_/.exec(text) ?? [];
       expect([status, issued], path).toEqual([expected === undefined ? 422 : 200, expected]);
-      const problem = `The keys of this store are for &#39;${recorded}&#39;, so none can be issued for &#39;${environment}&#39;.`;
-      expect(text.includes(`${problem} Start the console again without it.`)).toBe(issued === undefined);
+      const problem = recorded
+        ? `The keys of this store are for &#39;${recorded}&#39;, since its first one was`
+        : "Choose test or live: all keys of this store will be for it.";
+      expect(text.includes(problem)).toBe(issued === undefined);
+      const isShown = text.includes(`id="keys-for">${recorded ?? expected} keys<`);
+      expect(isShown, "the head").toBe((recorded ?? expected) !== undefined);
     }
-    expect(await accounts.recordEnvironment("test")).toBe(recorded ?? expected);
+    expect(await accounts.findEnvironment()).toBe(recorded ?? expected);
   },
 );
+
+test("for the first key of a store, the form asks for its environment", async () => {
+  console = await useSession({ environment: undefined });
+  await console.store.accounts.create({ id: "acme", plan: "free", keys: [] });
+  expect(await console.textOf("accounts/acme")).toContain('<select id="issue-environment"');
+  const { text } = await post("accounts/acme/keys", { environment: "live" });
+  expect(text).toMatch(/id="issued-key">so_live_acme_/);
+  expect(text).toContain('id="keys-for">live keys<');
+  expect(text).not.toContain("issue-environment");
+  expect(text).toContain("The key is for <strong>live</strong>.");
+});
 
 test.each<[string, number, number, string]>([
   ["no limit", 60, 0, "has been lifted.</p>"],

@@ -27,6 +27,8 @@ export function accountsIn(path: string): AccountStore {
   }
 
   return {
+    findEnvironment: async () => readData(path).environment,
+
     async recordEnvironment(environment) {
       const data = readData(path);
       if (data.environment === undefined) writeData(path, { ...data, environment });

@@ -121,8 +121,7 @@ describe("a change that is interrupted between its two writes", () => {
     await outcome(first);
   });
 
-  // The first write records the environment of the keys.
-  test.each([0, 1, 2])(
+  test.each([0, 1])(
     "a change that is interrupted between its two writes does not issue a key, if it ends after %i writes, and the next change succeeds",
     async (writes) => {
       const before = await store.accounts.find("acme");
@@ -151,7 +150,7 @@ describe("a change that is interrupted between its two writes", () => {
     },
   );
 
-  test.each([0, 1, 2])(
+  test.each([0, 1])(
     "a change that is interrupted between its two writes does not rotate a key, if it ends after %i writes, and can be repeated",
     async (writes) => {
       await interruptAfter(writes, () => accounts.rotateKey(first.keyId, { overlapMs: 1_000 }));
@@ -165,7 +164,7 @@ describe("a change that is interrupted between its two writes", () => {
   );
 
   test("leaves a part that the next change removes", async () => {
-    for (let attempt = 0; attempt < 3; attempt++) await interruptAfter(2, () => accounts.issueKey("acme"));
+    for (let attempt = 0; attempt < 3; attempt++) await interruptAfter(1, () => accounts.issueKey("acme"));
     expect((await versions()).length).toBeGreaterThan(3);
     await issue("acme");
     await issue("acme");

@@ -12,6 +12,7 @@ import {
   StoreUnavailableError,
 } from "../core/errors.ts";
 import { escapeControls, escapeLine, toPrintedJson } from "../core/text.ts";
+import { systemErrorCode } from "../files/read.ts";
 import { DamagedOrderError } from "../orders/wire.ts";
 
 export const EXIT = {
@@ -116,21 +117,4 @@ export function explainAwsConfiguration(error: unknown): unknown {
   const hint = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or choose a profile with AWS_PROFILE.";
   // A machine may get them some time after its start.
   return new StoreUnavailableError(`AWS credentials: ${errorMessage(error)}. ${hint}`);
-}
-
-export function explainFileError(error: unknown, verb: "read" | "written"): string {
-  const code = systemErrorCode(error);
-  const denied = `You have no permission: the file cannot be ${verb}`;
-  const reasons: Readonly<Record<string, string>> = {
-    ENOENT: `${verb === "read" ? "The file" : "The folder of the file"} does not exist`,
-    EACCES: denied,
-    EPERM: denied,
-    ELOOP: "This is a link; name the file that it leads to",
-    EISDIR: "This is a directory; name a file",
-  };
-  return `${reasons[code] ?? `The file cannot be ${verb}`} (${code}).`;
-}
-
-export function systemErrorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? `${error.code}` : "unknown";
 }

@@ -1,8 +1,9 @@
 /** Addresses to listen on: their flags and variables, and the advice if an address cannot be used. */
 import { invalidInput } from "../core/errors.ts";
+import { systemErrorCode } from "../files/read.ts";
 import { EMPTY_HOST, formatHost } from "../node/listen.ts";
 import { invalid } from "./arguments.ts";
-import { AddressUnavailableError, systemErrorCode } from "./errors.ts";
+import { AddressUnavailableError } from "./errors.ts";
 import { type EnvironmentVariables, invalidValue, readVariable } from "./settings.ts";
 
 export interface ListenAddress {

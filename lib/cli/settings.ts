@@ -28,7 +28,7 @@ export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariab
 export async function readPlans(flags: PlansFlag, env: EnvironmentVariables): Promise<PlanTable> {
   const path = plansFileOf(flags, env);
   if (path === undefined) return PLAN_LIMITS;
-  const { readPlansFile } = await import("./config-files.ts");
+  const { readPlansFile } = await import("./plans-file.ts");
   return readPlansFile(path);
 }
 

@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
@@ -8,7 +6,7 @@ import type { StackStatus } from "../domains/status/steps.ts";
 import type { HostToVerify } from "../domains/status/verify.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
 import { isWithin } from "../domains/zone.ts";
-import { explainFileError } from "./errors.ts";
+import { readTextFile } from "../files/read.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface StackDomains {
@@ -83,14 +81,27 @@ export async function readStackDomains(
 }
 
 async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Promise<unknown> {
-  const content = await (path === "-" ? text(input) : readFile(path, "utf8")).catch((error: unknown) => {
-    throw invalidInput(path, `${explainFileError(error, "read")} ${HINT}`);
-  });
+  const read = path === "-" ? await readInput(input) : readTextFile(path, MAX_OUTPUT_BYTES);
+  if (!read.ok) throw invalidInput(path, `${read.message} ${HINT}`);
   try {
-    return JSON.parse(content);
+    return JSON.parse(read.text);
   } catch {
     throw invalidInput(path, `This is not JSON. ${HINT}`);
   }
+}
+
+/** More than the outputs of a stack with the most hosts have. */
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+
+async function readInput(input: Terminal["input"]) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of input) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_OUTPUT_BYTES)
+      return { ok: false, message: "The input is larger than 4 MiB." } as const;
+  }
+  return { ok: true, text } as const;
 }
 
 const HINT = "Pass what 'pulumi stack output domains --json' prints.";

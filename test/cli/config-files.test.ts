@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import { assignTargets, readZones } from "../../lib/cli/commands/domains.ts";
-import { readDomainsFile, readPlansFile } from "../../lib/cli/config-files.ts";
 import { formatErrorReport } from "../../lib/cli/errors.ts";
+import { readPlansFile } from "../../lib/cli/plans-file.ts";
 import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
 import { InvalidInputError } from "../../lib/core/errors.ts";
+import { readDomainsFile } from "../../lib/files/domains-file.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "store-orders-inputs-"));
@@ -206,6 +207,7 @@ describe("a plans file", () => {
     ["Starter: custom", ["Starter: 'custom'"], "lower-case letters"],
     [Array.from({ length: 17 }, (_, each) => `p${each}: custom`).join("\n"), [""], "Give 1 to 20 plans."],
     ["- starter", [""], "Give a mapping from the name of each plan"],
+    ["__proto__: custom", [""], "This cannot be a key."],
     ["null", [""], "Give a mapping from the name of each plan"],
     ["a: [", [""], "The file is neither YAML nor JSON"],
   ])("%j is reported with the places and what to write", async (content, places, hint) => {

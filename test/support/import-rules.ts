@@ -5,7 +5,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/plans": ["lib/core"],
   "lib/accounts": ["lib/core", "lib/plans", "lib/orders/order-store.ts", "lib/orders/store-operation.ts"],
   "lib/domains": ["lib/core", "lib/plans"],
-  "lib/files": ["lib/core"],
+  "lib/files": ["lib/core", "lib/domains", "lib/plans"],
   "lib/http": ["lib/core", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   "lib/stores": ["lib/core", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/core", "lib/http", "lib/domains"],
@@ -48,7 +48,7 @@ export const ALLOWED_PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "lib/core/schema.ts": [/^zod$/],
   "lib/orders/order-schema.ts": [/^zod$/],
   "lib/domains": [/^(zod|tldts)$/, /^node:(url|net)$/],
-  "lib/files": [/^yaml$/, /^node:fs$/],
+  "lib/files": [/^yaml$/, /^node:(crypto|path|fs|fs\/promises)$/],
   "lib/stores/contract": [/^node:assert\/strict$/],
   "lib/stores": [
     /^node:(fs|path|sqlite|url|timers\/promises|stream\/consumers|crypto)$/,

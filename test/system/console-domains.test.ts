@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { watchDomainsFile } from "../../lib/cli/served-domains.ts";
+import { watchDomainsFile } from "../../lib/files/domains-file.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { describeInBrowser } from "./browser.ts";

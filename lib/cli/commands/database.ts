@@ -5,13 +5,14 @@ import { pipeline } from "node:stream/promises";
 import { Argument, type Command } from "commander";
 import { invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { escapeLine, toPrintedJson } from "../../core/text.ts";
+import { explainFileError } from "../../files/read.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
 import { isDamaged } from "../../stores/sqlite/errors.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
-import { EXIT, explainFileError } from "../errors.ts";
+import { EXIT } from "../errors.ts";
 import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
 import {

@@ -11,10 +11,10 @@ import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../doma
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
 import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
 import { isWithin } from "../../domains/zone.ts";
+import { readDomainsFile } from "../../files/domains-file.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
 import { each, invalid, nameFlags } from "../arguments.ts";
-import { readDomainsFile } from "../config-files.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { readPort } from "../listen.ts";

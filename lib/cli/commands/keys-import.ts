@@ -6,9 +6,10 @@ import { ACCOUNT_ID_RULE, createAccounts, type ImportedKey } from "../../account
 import { isAccountId } from "../../accounts/api-key.ts";
 import { createTurns, mapBounded } from "../../core/concurrency.ts";
 import { errorMessage, invalidInput, isInvalidInput } from "../../core/errors.ts";
+import { explainFileError } from "../../files/read.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
-import { EXIT, explainFileError } from "../errors.ts";
+import { EXIT } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
 import { csvFormat } from "./import-format.ts";
 

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { errorMessage, invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { bareHost, type HostTable } from "../../domains/routing.ts";
+import { readTextFile } from "../../files/read.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
 import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
@@ -30,7 +30,6 @@ import {
 } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
-import { explainFileError } from "../errors.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
@@ -83,7 +82,8 @@ export function defineServe(command: Command, context: CommandContext): void {
       // Served in addition to the hosts of the file.
       const own = ["localhost", "127.0.0.1", "[::1]", formatHost(address.host), ...platformHost];
       // What reads and validates the file takes half of the time to start.
-      const hosts = file && (await import("../served-domains.ts")).watchDomainsFile(file, plan, own, warn);
+      const hosts =
+        file && (await import("../../files/domains-file.ts")).watchDomainsFile(file, plan, own, warn);
 
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
@@ -323,12 +323,11 @@ async function readWebhook({ webhook: url, webhookSecretFile: file }: ServeFlags
     throw invalidInput("--webhook-secret-file", "Add --webhook with the address of the receiver.");
   if (file === undefined)
     throw invalidInput("--webhook", "Add --webhook-secret-file with a file that contains the secret.");
-  const secrets = await readFile(file, "utf8").catch((error: unknown) => {
-    throw invalidInput("--webhook-secret-file", explainFileError(error, "read"));
-  });
+  const read = readTextFile(file);
+  if (!read.ok) throw invalidInput("--webhook-secret-file", read.message);
   const { webhook } = await import("../../webhooks/index.ts");
   try {
-    return webhook({ url, secret: secrets.split(/\s+/).filter((secret) => secret !== "") });
+    return webhook({ url, secret: read.text.split(/\s+/).filter((secret) => secret !== "") });
   } catch (error) {
     throw nameFlags(error, { url: "--webhook", secret: "--webhook-secret-file" });
   }

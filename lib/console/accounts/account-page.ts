@@ -250,12 +250,7 @@ interface KeyOptions {
 }
 
 /** The keys of an account, active ones first, each with its actions. */
-function keyTable(
-  view: View,
-  account: Account,
-  now: Instant,
-  options: KeyOptions,
-): Html {
+function keyTable(view: View, account: Account, now: Instant, options: KeyOptions): Html {
   const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
   const rows = keys.map((key) => {
     const bannedUntil = banEndAt(account.rejections[key.id], now);

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { PROPAGATION } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
-import type { FileProblem } from "../../files/bounded.ts";
+import type { FileProblem } from "../../files/config-file.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleRequest,
@@ -13,8 +13,8 @@ import {
   table,
   type View,
 } from "../page.ts";
-import { type KnownHosts, primaryOf } from "./domains-file.ts";
-import type { DomainsContext } from "./hosts.ts";
+
+import { type DomainsContext, type KnownHosts, primaryOf } from "./hosts.ts";
 import { nextStep, stateBadge, UNKNOWN_TARGET } from "./verification.ts";
 
 export async function sendDomainsPage(
@@ -24,7 +24,7 @@ export async function sendDomainsPage(
 ): Promise<Response> {
   const view = { ...c.get("view"), list: "" };
   const { name, read } = context.file;
-  const snapshot = await read();
+  const snapshot = read();
   if (!snapshot.ok)
     return sendPage(c, {
       title: "Domains",

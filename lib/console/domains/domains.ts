@@ -1,8 +1,8 @@
 import { invalidInput } from "../../core/errors.ts";
 import { parseCustomHost } from "../../domains/hostname.ts";
+import type { DomainsChange } from "../../files/domains-file.ts";
 import { submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Notice, pathOf } from "../page.ts";
-import type { DomainsChange } from "./domains-file.ts";
 import { explainRemoval, sendDomainsPage } from "./domains-page.ts";
 import { sendHostPage } from "./host-page.ts";
 
@@ -14,14 +14,14 @@ export function addDomainPages(app: ConsoleApp, { domains: context }: ConsoleDep
   app.get("/domains/:host", (c) => sendHostPage(c, context, c.req.param("host")));
   app.post("/domains/:host/verify", async (c) => {
     const name = c.req.param("host");
-    const snapshot = await file.read();
+    const snapshot = file.read();
     const host = snapshot.ok ? snapshot.hosts.find((each) => each.host === name) : undefined;
     if (host === undefined) return sendHostPage(c, context, name);
     await progress.verify(host);
     return sendHostPage(c, context, name);
   });
   app.post("/domains/verify", async (c) => {
-    const snapshot = await file.read();
+    const snapshot = file.read();
     if (snapshot.ok) progress.verifyAll(snapshot.hosts);
     return sendDomainsPage(c, context);
   });

@@ -17,7 +17,7 @@ export async function sendHostPage(
 ): Promise<Response> {
   const view = c.get("view");
   const { file, progress } = context;
-  const snapshot = await file.read();
+  const snapshot = file.read();
   const page = { back: "domains", title: name, notice: result?.notice };
   if (!snapshot.ok) return sendPage(c, { ...page, body: problemsPanel(file.name, snapshot.problems) });
   const host = snapshot.hosts.find((each) => each.host === name);

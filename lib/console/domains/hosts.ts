@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
+import { hostsOf } from "../../domains/mapping.ts";
 import { type DnsRecord, recordOf } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/status/facts.ts";
 import { type CertificateProbe, findRecord } from "../../domains/status/facts.ts";
@@ -10,10 +11,25 @@ import type { SeenHost } from "../../domains/status/steps.ts";
 import { type HostToVerify, type ObservedHost, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
-import { type DomainsFile, type FileOptions, openDomainsFile } from "./domains-file.ts";
+
+import type { FileProblem } from "../../files/config-file.ts";
+import {
+  changeDomainsFile,
+  type DomainChange,
+  type DomainsChange,
+  findDomains,
+} from "../../files/domains-file.ts";
+import type { Plan } from "../../plans/plan-limits.ts";
 
 /** The file that `serve --domains` reads, and the means to verify its hosts. The console changes the file. */
-export interface DomainsOptions extends FileOptions {
+export interface DomainsOptions {
+  readonly path: string;
+  /** The plan of the project. */
+  readonly plan: Plan;
+  /** The platform host that the records point to, if known. */
+  readonly target?: string;
+  /** The zones of hosts, by host. They override the zones that DNS has. @default none */
+  readonly zones?: ReadonlyMap<string, string>;
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
   readonly probe: CertificateProbe;
@@ -27,23 +43,47 @@ export interface DomainsOptions extends FileOptions {
 /** A domains file is served on one machine. */
 export const DEPLOYMENT: Deployment = "machine";
 
+export interface KnownHosts {
+  readonly ok: true;
+  /** The version of the file. */
+  readonly version: string;
+  readonly hosts: readonly HostToVerify[];
+}
+
+/** The hosts of the project at one time, or every problem of the file. */
+export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
+
+export function primaryOf({ hosts }: KnownHosts): string | undefined {
+  return hosts.find(({ role }) => role === "primary")?.host;
+}
+
 export interface DomainsContext {
-  readonly file: DomainsFile;
+  readonly file: {
+    /** The file's name for people. */
+    readonly name: string;
+    /** Reads the hosts as they are now. */
+    read(): HostsSnapshot;
+    /** Makes a change of the version that its author saw. */
+    change(version: string, change: DomainChange): Promise<DomainsChange>;
+  };
   readonly progress: ReturnType<typeof createProgress>;
   readonly clock: Clock;
 }
 
 /** Opens the domains. Nothing is looked up yet. */
 export function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
-  const file = openDomainsFile(options);
+  const { path, plan, target, zones } = options;
   const progress = createProgress(options, clock);
-  async function read() {
-    const snapshot = await file.read();
+  function read(): HostsSnapshot {
+    const found = findDomains(path, plan);
+    if (!found.ok) return found;
+    const hosts = hostsOf(found.value).map((each) => ({ ...each, target, zone: zones?.get(each.host) }));
     // A host that is added again starts anew.
-    if (snapshot.ok) progress.keep(snapshot.hosts.map(({ host }) => host));
-    return snapshot;
+    progress.keep(hosts.map(({ host }) => host));
+    return { ok: true, version: found.version, hosts };
   }
-  return { file: { ...file, read }, progress, clock };
+  const change = (version: string, each: DomainChange) => changeDomainsFile(path, plan, version, each);
+  return { file: { name: path, read, change }, progress, clock };
 }
 
 /** A host as it was last seen, with its status at the present instant: time alone can change it. */

@@ -1,10 +1,20 @@
-import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { watchDomainsFile } from "../../../lib/cli/served-domains.ts";
+import { watchDomainsFile } from "../../../lib/files/domains-file.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
 import { openSocket } from "../../support/http/raw-connection.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
@@ -235,11 +245,16 @@ describe("a served domains file", () => {
     expect(reports).toEqual([warning, expect.stringContaining("is now in effect"), warning]);
   });
 
-  test("a pipe is read at the start, as of <(…) in a shell", () => {
-    execFileSync("mkfifo", [file]);
-    spawn("sh", ["-c", 'echo "domains: { primary: orders.example.com }" > "$1"', "sh", file]);
+  test("a file that is overwritten in place by one of equal size and time takes effect", () => {
+    const other = join(folder, "other.yaml");
+    writeFileSync(file, "domains: { primary: aaa.example.com }");
+    writeFileSync(other, "domains: { primary: bbb.example.com }");
+    for (const path of [file, other]) utimesSync(path, 1_700_000_000, 1_700_000_000);
     const { serves } = watch();
-    expect([serves("orders.example.com"), serves("shop.example.com")]).toEqual([true, false]);
+    // The clock of the file system moves on.
+    while (statSync(other).ctimeMs === statSync(file).ctimeMs) chmodSync(other, 0o600);
+    execFileSync("cp", ["--preserve", other, file]);
+    expect([serves("aaa.example.com"), serves("bbb.example.com")]).toEqual([false, true]);
   });
 
   test("a file that is missing or invalid at the start is an error", () => {

@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseSettings, withDefaults } from "../../../infra/config/settings.ts";
-import { readDomainsFile } from "../../../lib/cli/config-files.ts";
 import { InvalidInputError, type Issue } from "../../../lib/core/errors.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
+import { readDomainsFile } from "../../../lib/files/domains-file.ts";
 import { createCommandLineHere } from "../../support/command-line.ts";
 
 const cli = createCommandLineHere();

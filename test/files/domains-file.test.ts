@@ -17,11 +17,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   changeDomains,
+  changeDomainsFile,
   type DomainChange,
-  openDomainsFile,
-  readTextFile,
+  findDomains,
   replaceFile,
-} from "../../../lib/console/domains/domains-file.ts";
+} from "../../lib/files/domains-file.ts";
+import { readTextFile } from "../../lib/files/read.ts";
 
 const FILE = `# yaml-language-server: $schema=domains.schema.json
 domains:
@@ -229,10 +230,13 @@ afterEach(() => rmSync(directory, { recursive: true }));
 
 const ADD = { kind: "add", host: "b.example.com", role: "alias" } as const;
 
-const open = (file: string) => openDomainsFile({ path: file, plan: "pro" });
+const open = (file: string) => ({
+  read: () => findDomains(file, "pro"),
+  change: (version: string, each: DomainChange) => changeDomainsFile(file, "pro", version, each),
+});
 
-async function versionOf(file: string): Promise<string> {
-  const snapshot = await open(file).read();
+function versionOf(file: string): string {
+  const snapshot = findDomains(file, "pro");
   if (!snapshot.ok) throw new Error(JSON.stringify(snapshot));
   return snapshot.version;
 }
@@ -242,7 +246,7 @@ describe("a change replaces the file", () => {
     chmodSync(path, 0o640);
     if (process.getuid?.() === 0) execFileSync("chown", ["65534:65534", path]);
     const before = statSync(path);
-    expect(await open(path).change(await versionOf(path), ADD)).toMatchObject({ ok: true });
+    expect(await open(path).change(versionOf(path), ADD)).toMatchObject({ ok: true });
     const after = statSync(path);
     expect(after.ino).not.toBe(before.ino);
     expect([after.mode, after.uid, after.gid]).toEqual([before.mode, before.uid, before.gid]);
@@ -253,7 +257,7 @@ describe("a change replaces the file", () => {
   test("and a symbolic link to it stays one", async () => {
     const link = join(directory, "link.yaml");
     symlinkSync("domains.yaml", link);
-    expect(await open(link).change(await versionOf(link), ADD)).toMatchObject({ ok: true });
+    expect(await open(link).change(versionOf(link), ADD)).toMatchObject({ ok: true });
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readFileSync(path, "utf8")).toContain("b.example.com");
   });
@@ -263,7 +267,7 @@ describe("somebody else's change is not overwritten", () => {
   const theirs = "domains:\n  primary: theirs.example.com\n";
 
   test("if it came before the request", async () => {
-    const version = await versionOf(path);
+    const version = versionOf(path);
     writeFileSync(path, theirs);
     const result = await open(path).change(version, ADD);
     expect(result).toMatchObject({ ok: false, code: "file_changed" });
@@ -271,10 +275,10 @@ describe("somebody else's change is not overwritten", () => {
   });
 
   test("if it comes while the new content is being written", async () => {
-    const read = await readTextFile(path);
+    const read = readTextFile(path);
     if (!read.ok) throw new Error(read.message);
     writeFileSync(path, theirs);
-    expect(await replaceFile(path, read.content, "ours")).toMatchObject({ ok: false, code: "file_changed" });
+    expect(await replaceFile(path, read, "ours")).toMatchObject({ ok: false, code: "file_changed" });
     expect(readFileSync(path, "utf8")).toBe(theirs);
     expect(readdirSync(directory)).toEqual(["domains.yaml"]);
   });
@@ -282,7 +286,7 @@ describe("somebody else's change is not overwritten", () => {
   test("if the link leads to another file by then, even one with the same content", async () => {
     const [link, victim] = [join(directory, "link.yaml"), join(directory, "victim.yaml")];
     symlinkSync("domains.yaml", link);
-    const version = await versionOf(link);
+    const version = versionOf(link);
     writeFileSync(victim, readFileSync(path));
     symlinkSync("victim.yaml", `${link}.new`);
     renameSync(`${link}.new`, link);
@@ -292,7 +296,7 @@ describe("somebody else's change is not overwritten", () => {
   });
 
   test("of ten consoles that change the same version, exactly one does", async () => {
-    const version = await versionOf(path);
+    const version = versionOf(path);
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         open(path).change(version, {
@@ -312,7 +316,7 @@ describe("somebody else's change is not overwritten", () => {
     const victim = join(directory, "victim");
     writeFileSync(victim, "precious");
     symlinkSync(victim, join(directory, ".domains.yaml.next"));
-    const result = await open(path).change(await versionOf(path), ADD);
+    const result = await open(path).change(versionOf(path), ADD);
     expect(result).toMatchObject({ ok: false, code: "not_written" });
     expect(readFileSync(victim, "utf8")).toBe("precious");
   });
@@ -333,7 +337,7 @@ describe("a file that is not a valid domains file", () => {
     ],
   ])("is shown with line and column: %j", async (text, problem) => {
     writeFileSync(path, text);
-    const snapshot = await open(path).read();
+    const snapshot = open(path).read();
     expect(snapshot).toMatchObject({
       ok: false,
       problems: expect.arrayContaining([expect.objectContaining(problem)]),
@@ -346,6 +350,14 @@ describe("a file that is not a valid domains file", () => {
       "a file of other bytes",
       () => writeFileSync(path, Buffer.from([0x64, 0xff])),
       "The file is not UTF-8 text.",
+    ],
+    [
+      "a link to itself",
+      () => {
+        rmSync(path);
+        symlinkSync("domains.yaml", path);
+      },
+      "Its symbolic links have no end (ELOOP).",
     ],
     ["no file", () => rmSync(path), "The file does not exist (ENOENT)."],
     [
@@ -378,7 +390,7 @@ describe("a file that is not a valid domains file", () => {
     ],
   ])("%s is reported, quickly", async (_, prepare, message) => {
     prepare();
-    const snapshot = await open(path).read();
+    const snapshot = open(path).read();
     expect(!snapshot.ok && snapshot.problems[0]?.message).toContain(message);
     expect(await open(path).change("", ADD)).toMatchObject({
       ok: false,

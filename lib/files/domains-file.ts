@@ -1,31 +1,87 @@
 /**
- * The file that `serve --domains` reads, as the console shows and changes it. Others edit it too: it is read in bounded time,
- * edited so that its comments and its order stay, and replaced at once.
+ * The file that `serve --domains` reads, and that the console shows and changes. Others edit it too: so it is read in bounded
+ * time, edited so that its comments and its order stay, and replaced at once.
  */
-import { createHash } from "node:crypto";
-import { constants, type FileHandle, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { constants, statSync } from "node:fs";
+import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as yaml from "yaml";
-import { type Issue, isInvalidInput } from "../../core/errors.ts";
-import { parseHostname } from "../../domains/hostname.ts";
-import { type DomainMapping, hostsOf } from "../../domains/mapping.ts";
-import { parseDomainsFile } from "../../domains/parse.ts";
-import type { HostToVerify } from "../../domains/status/verify.ts";
-import { type FileProblem, parseYaml, readBounded } from "../../files/bounded.ts";
-import type { Plan } from "../../plans/plan-limits.ts";
 
-export interface KnownHosts {
-  readonly ok: true;
-  /** The version of the file. */
-  readonly version: string;
-  readonly hosts: readonly HostToVerify[];
+import { errorMessage, type Issue, invalidInput } from "../core/errors.ts";
+import { explainTopLevel, parseHostname } from "../domains/hostname.ts";
+import { type DomainMapping, hostsOf } from "../domains/mapping.ts";
+import { parseDomainsFile } from "../domains/parse.ts";
+import { type HostTable, hostTable } from "../domains/routing.ts";
+import type { Plan } from "../plans/plan-limits.ts";
+import { fileError, type InvalidFile, type ParsedFile, parseConfig, readConfigFile } from "./config-file.ts";
+import { readTextFile, systemErrorCode, type TextFile } from "./read.ts";
+
+export type DomainsFile = ParsedFile<DomainMapping> & TextFile;
+
+const validatorFor = (plan: Plan) => (content: unknown) => {
+  const parsed = parseDomainsFile(content, { plan });
+  return parsed.ok ? ({ ok: true, value: parsed.domains } as const) : parsed;
+};
+
+/** Reads a domains file, or every problem of it. */
+export function findDomains(path: string, plan: Plan): DomainsFile | InvalidFile {
+  return readConfigFile(path, validatorFor(plan));
 }
 
-/** The hosts of the project at one time, or every problem of the file. */
-export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
+/** Reads a domains file. Throws an `InvalidInputError` with every problem. */
+export function readDomainsFile(path: string, plan: Plan): DomainMapping {
+  const read = findDomains(path, plan);
+  if (!read.ok) throw fileError(path, "domains", read);
+  return read.value;
+}
 
-export function primaryOf({ hosts }: KnownHosts): string | undefined {
-  return hosts.find(({ role }) => role === "primary")?.host;
+/**
+ * Returns a function that returns the host table of a domains file as it is now. A changed file that is invalid or
+ * missing is reported once, and the previous configuration stays in effect.
+ */
+export function watchDomainsFile(
+  path: string,
+  plan: Plan,
+  platformHosts: readonly string[],
+  report: (line: string) => void,
+): () => HostTable {
+  const read = () => {
+    const domains = readDomainsFile(path, plan);
+    const names = hostsOf(domains).map(({ host }) => host);
+    const own = names.find((name) => platformHosts.includes(name));
+    if (own !== undefined) {
+      const message = `${own} is also in ${path}, and can be only one of both. Remove it here or there.`;
+      throw invalidInput("--platform-host", message);
+    }
+    return { table: hostTable(domains, platformHosts), warnings: names.flatMap(explainTopLevel) };
+  };
+  let last = stampOf(path);
+  let { table, warnings } = read();
+  for (const warning of warnings) report(warning);
+  return () => {
+    const stamp = stampOf(path);
+    if (stamp === last) return table;
+    last = stamp;
+    try {
+      ({ table, warnings } = read());
+      for (const line of [`${path} has changed and is now in effect.`, ...warnings]) report(line);
+    } catch (error) {
+      const state = stamp === "ENOENT" ? "missing" : "invalid";
+      const problem = `${path} has changed and is ${state}; keeping the previous configuration`;
+      report(`${problem}: ${errorMessage(error)}`);
+    }
+    return table;
+  };
+}
+
+/** Changes when the file does, also if a copy keeps the time of another one. Costs only a few microseconds. */
+function stampOf(path: string): string {
+  try {
+    const { ctimeNs, mtimeNs, size, ino } = statSync(path, { bigint: true });
+    return `${ctimeNs} ${mtimeNs} ${size} ${ino}`;
+  } catch (error) {
+    return systemErrorCode(error);
+  }
 }
 
 /** A change of the mapping. A name is in normal form; what is no name is rejected, like anything else in the file. */
@@ -61,54 +117,18 @@ const NOT_EDITABLE = fail(
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors or merge keys. Edit it by hand.",
 );
 
-export interface DomainsFile {
-  /** The file's name for people. */
-  readonly name: string;
-  /** Reads the hosts as they are now. */
-  read(): Promise<HostsSnapshot>;
-  /** Makes a change of the version that its author saw. */
-  change(version: string, change: DomainChange): Promise<DomainsChange>;
-}
-
-/** The file that `serve --domains` reads, and what its hosts have in common. */
-export interface FileOptions {
-  readonly path: string;
-  /** The plan of the project. */
-  readonly plan: Plan;
-  /** The platform host that the records point to, if known. */
-  readonly target?: string;
-  /** The zones of hosts, by host. They override the zones that DNS has. @default none */
-  readonly zones?: ReadonlyMap<string, string>;
-}
-
-/** Opens a domains file. It is read at every call, and parsed only if it has changed. */
-export function openDomainsFile({ path, plan, target, zones }: FileOptions): DomainsFile {
-  let last: { readonly version: string; readonly snapshot: HostsSnapshot } | undefined;
-
-  function snapshotOf({ version, text }: FileContent): HostsSnapshot {
-    const parsed = parseFile(text, plan);
-    if (!parsed.ok) return parsed;
-    const hosts = hostsOf(parsed.domains).map((each) => ({ ...each, target, zone: zones?.get(each.host) }));
-    return { ok: true, version, hosts };
-  }
-
-  return {
-    name: path,
-    async read() {
-      const read = await readTextFile(path);
-      if (!read.ok) return { ok: false, problems: [{ path: "", message: read.message }] };
-      const { version } = read.content;
-      if (last?.version !== version) last = { version, snapshot: snapshotOf(read.content) };
-      return last.snapshot;
-    },
-    async change(version, change) {
-      const read = await readTextFile(path);
-      if (!read.ok) return read;
-      if (read.content.version !== version) return CHANGED;
-      const changed = changeDomains(read.content.text, plan, change);
-      return changed.ok ? replaceFile(path, read.content, changed.text) : changed;
-    },
-  };
+/** Makes a change of the version of the file that its author saw. */
+export async function changeDomainsFile(
+  path: string,
+  plan: Plan,
+  version: string,
+  change: DomainChange,
+): Promise<DomainsChange> {
+  const read = readTextFile(path);
+  if (!read.ok) return fail("unreadable", read.message);
+  if (read.version !== version) return CHANGED;
+  const changed = changeDomains(read.text, plan, change);
+  return changed.ok ? replaceFile(path, read, changed.text) : changed;
 }
 
 /** Changes the content of a domains file. Pure. The result is parsed and validated again before it is returned. */
@@ -117,43 +137,16 @@ export function changeDomains(
   plan: Plan,
   change: DomainChange,
 ): { readonly ok: true; readonly text: string } | Exclude<DomainsChange, { ok: true }> {
-  const before = parseFile(text, plan);
+  const before = parseConfig(text, validatorFor(plan));
   if (!before.ok) return fail("invalid_file", "The file has an error, so nothing was written. Fix it first.");
-  const isThere = hostsOf(before.domains).some(({ host }) => host === change.host);
+  const isThere = hostsOf(before.value).some(({ host }) => host === change.host);
   if (change.kind === "remove" && !isThere)
     return fail("host_not_found", `${change.host} is not in the file any more.`);
   const changed = editText(text, before.document, change);
   if (changed === undefined) return NOT_EDITABLE;
-  const after = parseFile(changed, plan);
+  const after = parseConfig(changed, validatorFor(plan));
   if (after.ok) return { ok: true, text: changed };
   return { ok: false, code: "invalid_domains", issues: after.problems };
-}
-
-/** A valid domains file, or all of its problems. */
-type ParsedFile =
-  | { readonly ok: true; readonly domains: DomainMapping; readonly document: yaml.Document }
-  | Extract<HostsSnapshot, { ok: false }>;
-
-/** Parses a domains file, YAML or JSON, and validates it as `serve` does. */
-function parseFile(text: string, plan: Plan): ParsedFile {
-  // Comments would keep the first character of a line end of Windows.
-  const read = parseYaml(text.replaceAll("\r\n", "\n"));
-  if (!read.ok) return read;
-  const { document, content, positionAt } = read;
-  const parsed = parseDomainsFile(content, { plan });
-  if (parsed.ok) return { ok: true, domains: parsed.domains, document };
-  const placed = parsed.issues.map((issue) => ({ ...positionAt(offsetOf(document, issue.path)), ...issue }));
-  return { ok: false, problems: placed };
-}
-
-/** The offset of the node at a path, or of its nearest ancestor. */
-function offsetOf(document: yaml.Document, path: string): number | undefined {
-  const names = (path.match(/[^.[\]]+/g) ?? []).map((name) => (/^\d+$/.test(name) ? Number(name) : name));
-  for (let length = names.length; length >= 0; length--) {
-    const node = document.getIn(names.slice(0, length), true);
-    if (yaml.isNode(node) && node.range != null) return node.range[0];
-  }
-  return undefined;
 }
 
 /**
@@ -215,40 +208,12 @@ function isJson(text: string): boolean {
   }
 }
 
-export interface FileContent {
-  /** The file itself, behind symbolic links. */
-  readonly realPath: string;
-  readonly text: string;
-  /** Differs if the content does, or if a link leads elsewhere. */
-  readonly version: string;
-}
-
-/** Reads a text file. Returns in bounded time: a pipe, a device and a huge file are not read. */
-export async function readTextFile(
-  path: string,
-): Promise<{ readonly ok: true; readonly content: FileContent } | Failure> {
-  try {
-    const realPath = await realpath(path);
-    const bytes = readBounded(realPath);
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    const version = createHash("sha256").update(`${realPath}\0`).update(bytes).digest("base64url");
-    return { ok: true, content: { realPath, text, version } };
-  } catch (error) {
-    if (isInvalidInput(error)) return fail("unreadable", error.message);
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA")
-      return fail("unreadable", "The file is not UTF-8 text.");
-    if (code === "ENOENT") return fail("unreadable", "The file does not exist (ENOENT).");
-    return fail("unreadable", `The file cannot be read (${code}).`);
-  }
-}
-
 /**
  * Replaces a file, unless it has changed since it was read: whoever reads it sees the old or the new content, also after
  * a power failure. Mode and owner stay, and so does a symbolic link that leads to it. The new content is first in a file
  * beside it, whose fixed name admits one writer at a time.
  */
-export async function replaceFile(path: string, before: FileContent, text: string): Promise<DomainsChange> {
+export async function replaceFile(path: string, before: TextFile, text: string): Promise<DomainsChange> {
   const { realPath } = before;
   const next = join(dirname(realPath), `.${basename(realPath)}.next`);
   let file: FileHandle | undefined;
@@ -258,15 +223,15 @@ export async function replaceFile(path: string, before: FileContent, text: strin
     await keepOwnerAndMode(file, realPath);
     await file.writeFile(text);
     await file.sync();
-    const now = await readTextFile(path);
-    if (!now.ok || now.content.version !== before.version) return CHANGED;
+    const now = readTextFile(path);
+    if (!now.ok || now.version !== before.version) return CHANGED;
     await rename(next, realPath);
     await file.close();
     file = undefined;
     await syncDirectory(dirname(realPath));
     return { ok: true };
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
+    const code = systemErrorCode(error);
     if (code === "EEXIST")
       return fail("not_written", `${next} exists. If no console is writing, delete it, and try again.`);
     const message = `The file cannot be replaced (${code}). The console needs to write in its directory.`;

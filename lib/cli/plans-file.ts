@@ -1,0 +1,23 @@
+import { toIssues } from "../core/errors.ts";
+import { fileError, readConfigFile } from "../files/config-file.ts";
+import type { PlanTable } from "../plans/plan-limits.ts";
+import { PLAN_FIELDS, plansSchema } from "./plans-schema.ts";
+
+/**
+ * Reads and validates a plans file. Returns its plans and the standard ones. Throws an `InvalidInputError` with every
+ * problem.
+ */
+export function readPlansFile(path: string): PlanTable {
+  const read = readConfigFile(path, validatePlansFile);
+  if (!read.ok) throw fileError(path, "plans", read);
+  return read.value;
+}
+
+function validatePlansFile(content: unknown) {
+  const parsed = plansSchema.safeParse(content);
+  if (parsed.success) return { ok: true, value: parsed.data } as const;
+  return {
+    ok: false,
+    issues: parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS)),
+  } as const;
+}

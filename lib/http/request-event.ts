@@ -67,8 +67,9 @@ const MAX_DECODINGS = 8;
 const toText = (instant: Instant) => new Date(Math.min(instant, MAX_INSTANT)).toISOString();
 const MAX_INSTANT = Date.UTC(9999, 11, 31);
 
-/** https://www.w3.org/TR/trace-context/#traceparent-header, version 00. */
-const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** https://www.w3.org/TR/trace-context/#versioning-of-traceparent. A later version can have more, which is not logged. */
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(?:$|(?<!^00.{53})-)/;
 
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
@@ -77,7 +78,7 @@ export function toEvent(
 ): RequestEvent {
   const { headers } = request;
   const path = loggedPath(request, context);
-  const traceparent = headers.get("traceparent") ?? "";
+  const [, traceparent] = TRACEPARENT.exec(headers.get("traceparent") ?? "") ?? [];
   const error = end.status === "failed" ? end.error : thrown;
   // Also without the scheme, which the caller may have left out.
   const presented = presentedKey(headers, keyHeaders) ?? headers.get("authorization") ?? "";
@@ -99,7 +100,7 @@ export function toEvent(
     ...(wouldReject !== undefined && { wouldReject }),
     bodyEnd: end.status,
     ...(error === undefined ? {} : { error }),
-    ...(TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 

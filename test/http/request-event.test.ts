@@ -116,11 +116,19 @@ test("traceparent is copied if it is valid, and nothing else is", async () => {
   const { events, send } = await createHandlerFixture();
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   await send("GET", "/v1/store/orders", { traceparent });
-  for (const invalid of [`${traceparent}-more`, `more-${traceparent}`, traceparent.toUpperCase(), ""])
-    await send("GET", "/v1/store/orders", { traceparent: invalid });
+  // A later version is continued by OpenTelemetry, whatever follows.
+  const later = traceparent.replace("00-", "cc-");
+  for (const valid of [later, `${later}-more`]) await send("GET", "/v1/store/orders", { traceparent: valid });
+  expect(events.splice(1)).toMatchObject([{ traceparent: later }, { traceparent: later }]);
+  const invalid = [
+    ...[`${traceparent}-more`, `more-${traceparent}`, traceparent.toUpperCase(), `${later}more`, ""],
+    ...[traceparent.replace("00-", "ff-"), traceparent.replace(/-\w{32}-/, `-${"0".repeat(32)}-`)],
+    traceparent.replace(/-\w{16}-/, `-${"0".repeat(16)}-`),
+  ];
+  for (const each of invalid) await send("GET", "/v1/store/orders", { traceparent: each });
   await send("GET", "/v1/store/orders");
   expect(events[0]).toHaveProperty("traceparent", traceparent);
-  expect(events).toHaveLength(6);
+  expect(events).toHaveLength(invalid.length + 2);
   for (const event of events.slice(1)) expect(event).not.toHaveProperty("traceparent");
 });
 

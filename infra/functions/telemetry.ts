@@ -1,13 +1,11 @@
 import { type Clock, type Instant, systemClock } from "../../lib/core/time.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { accessFields, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
+import { observeStore } from "../../lib/metrics/observe-store.ts";
 import type { OutboxBacklog } from "../../lib/orders/order-store.ts";
-import { countRecords } from "../../lib/orders/wire.ts";
 
 /** A list with more orders triggers an alarm: 120 MB if they have all fields, of the 200 MB of a streamed response. */
 export const LONG_LIST_ORDERS = 1_000_000;
-
-type ServiceStore = HandlerOptions["store"];
 
 /**
  * Creates the telemetry of a process: access log lines and metrics, one JSON object per line. `namespace` separates
@@ -52,36 +50,20 @@ export function createTelemetry(options: {
     },
 
     /** Returns the same store, which also counts bans and the records of lists that are complete or long. */
-    instrument({ orders, accounts, ...store }: ServiceStore): ServiceStore {
-      return {
-        ...store,
-        orders: {
-          ...orders,
-          async *list() {
-            let rows = 0;
-            for await (const page of orders.list()) {
-              const wasLong = rows > LONG_LIST_ORDERS;
-              rows += countRecords(page.json);
-              const becomesLong = !wasLong && rows > LONG_LIST_ORDERS;
-              // Emitted before the last page is yielded, because the consumer may not resume after it. A long list may
-              // never get there, because the platform cuts it off.
-              if (page.last || becomesLong) emit({ name: "ListRows", value: rows });
-              yield page;
-            }
-          },
+    instrument: (store: HandlerOptions["store"]) =>
+      observeStore(store, {
+        onBan: (plan) => emit({ name: "Bans", value: 1, dimensions: { Plan: plan } }),
+        onList() {
+          let rows = 0;
+          return (records, isLast) => {
+            const wasLong = rows > LONG_LIST_ORDERS;
+            rows += records;
+            // Before the last page is sent, because the consumer may not resume after it. A long list may never get there,
+            // because the platform cuts it off.
+            if (isLast || (!wasLong && rows > LONG_LIST_ORDERS)) emit({ name: "ListRows", value: rows });
+          };
         },
-        accounts: {
-          ...accounts,
-          async admit(...args) {
-            const admission = await accounts.admit(...args);
-            if (!admission.ok && admission.code === "api_key_banned" && admission.startsBan) {
-              emit({ name: "Bans", value: 1, dimensions: { Plan: admission.caller.plan } });
-            }
-            return admission;
-          },
-        },
-      };
-    },
+      }),
   };
 }
 

@@ -1,16 +1,20 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { settleWithin } from "../core/concurrency.ts";
 import { assertOptions } from "../core/errors.ts";
-import { systemClock } from "../core/time.ts";
+import { MAX_STORE_CALL_MS, systemClock } from "../core/time.ts";
 import { OPERATIONS } from "../http/operations.ts";
 import type { HandlerOptions } from "../http/options.ts";
 import type { RequestEvent } from "../http/request-event.ts";
-import type { OrderPage, Outbox, OutboxBacklog } from "../orders/order-store.ts";
-import { countRecords } from "../orders/wire.ts";
+import type { Outbox, OutboxBacklog } from "../orders/order-store.ts";
+import { PLAN_LIMITS } from "../plans/plan-limits.ts";
+import { observeStore } from "./observe-store.ts";
 
 /** Options of `createMetrics`. */
 export interface MetricsOptions {
   /** The operations that are served, as for `createHandler`. @default OPERATIONS */
   readonly operations?: readonly { readonly id: string }[];
+  /** The plans of accounts, as for `createHandler`. @default PLAN_LIMITS */
+  readonly plans?: Readonly<Record<string, unknown>>;
   /** The labels of `store_orders_build_info`, beside `node`. @default none */
   readonly buildInfo?: Readonly<Record<string, string>>;
   /** The registry of the metrics. @default a new registry, with the metrics of the process */
@@ -34,15 +38,21 @@ export interface Metrics {
   instrument(store: ServiceStore): ServiceStore;
 }
 
-/** The counters of these statuses exist from the start, because `increase()` does not see the first count of a new one. */
+// These counters exist from the start, and those of bans: `increase()` does not see the first count of a new one.
 const FAILURES = [500, 503];
+const REJECTIONS = ["rate_limit_exceeded", "api_key_banned"] as const satisfies RequestEvent["wouldReject"][];
 
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Creates the metrics of one process. The names and labels are listed in lib/node/README.md#metrics. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
-  assertOptions(options, ["operations", "buildInfo", "registry"]);
-  const { operations = OPERATIONS, buildInfo = {}, registry = processRegistry() } = options;
+  assertOptions(options, ["operations", "plans", "buildInfo", "registry"]);
+  const {
+    operations = OPERATIONS,
+    plans = PLAN_LIMITS,
+    buildInfo = {},
+    registry = processRegistry(),
+  } = options;
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers });
@@ -104,8 +114,9 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     registers,
     async collect() {
       this.reset();
-      // A store that fails does not hide the other metrics.
-      reading = outbox?.backlog().catch(() => undefined);
+      // A store that fails, or never answers, does not hide the other metrics.
+      const asked = outbox && (async () => outbox.backlog())();
+      reading = asked && settleWithin(MAX_STORE_CALL_MS, asked).catch(() => undefined);
       const { waiting, failed } = (await reading) ?? {};
       if (waiting !== undefined) this.set({ state: "waiting" }, waiting);
       if (failed !== undefined) this.set({ state: "failed" }, failed);
@@ -128,6 +139,10 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   });
   for (const { id } of [...operations, { id: "none" }])
     for (const status of FAILURES) requests.inc({ operation: id, status }, 0);
+  for (const plan of Object.keys(plans)) {
+    bans.inc({ plan }, 0);
+    for (const reason of REJECTIONS) wouldReject.inc({ plan, reason }, 0);
+  }
   const build = { ...buildInfo, node: process.version };
   new Gauge({
     name: "store_orders_build_info",
@@ -135,13 +150,6 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     labelNames: Object.keys(build),
     registers,
   }).set(build, 1);
-
-  async function* counted(pages: AsyncIterable<OrderPage>) {
-    for await (const page of pages) {
-      rows.inc(countRecords(page.json));
-      yield page;
-    }
-  }
 
   return {
     registry,
@@ -160,28 +168,11 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       server = watched;
     },
 
-    instrument({ orders, accounts, ...store }) {
+    instrument(store) {
       connections = store.connections;
       outbox = store.outbox;
-      const counting = { ...orders, list: () => counted(orders.list()) };
-      return {
-        ...store,
-        orders: counting,
-        accounts: {
-          ...accounts,
-          // What `admit` lists is counted below. Orders that somebody else has wrapped stay wrapped.
-          ...(accounts.performsOn === orders && { performsOn: counting }),
-          async admit(...args) {
-            const admission = await accounts.admit(...args);
-            const isNewBan = !admission.ok && admission.code === "api_key_banned" && admission.startsBan;
-            if (isNewBan) bans.inc({ plan: admission.caller.plan });
-            if (!admission.ok || admission.outcome?.type !== "list") return admission;
-            const { outcome } = admission;
-            rows.inc(countRecords(outcome.first.json));
-            return { ...admission, outcome: { ...outcome, rest: counted(outcome.rest) } };
-          },
-        },
-      };
+      const onPage = (records: number) => rows.inc(records);
+      return observeStore(store, { onBan: (plan) => bans.inc({ plan }), onList: () => onPage });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
+import { MAX_STORE_CALL_MS } from "../../lib/core/time.ts";
 import { createMetrics, type MetricsServer, startMetricsServer } from "../../lib/metrics/index.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -85,6 +86,27 @@ test("the counters of failures and of refused connections exist from the start, 
   expect(await refused()).toEqual(["store_orders_connections_refused_total 4"]);
 });
 
+test("the counters of bans, and of what would be rejected, exist from the start for each plan", async () => {
+  const plans = { free: { perMinute: 1, perDay: 1 }, gold: { perMinute: 2, perDay: 2 } };
+  const { registry } = createMetrics({ registry: new Registry(), plans });
+  expect(await samplesOf(registry, "store_orders_bans_total")).toEqual(
+    ["free", "gold"].map((plan) => `store_orders_bans_total{plan="${plan}"} 0`),
+  );
+  expect(await samplesOf(registry, "store_orders_would_reject_total")).toHaveLength(4);
+});
+
+test("a store whose backlog never settles hides no other metric", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { registry, instrument } = createMetrics({ registry: new Registry() });
+  const store = createMemoryStore();
+  Object.assign(store.outbox ?? {}, { backlog: () => new Promise<never>(() => {}) });
+  instrument(store);
+  const read = samplesOf(registry, "store_orders_build_info");
+  await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS);
+  expect(await read).toHaveLength(1);
+});
+
 test("the build is a metric that is always 1, with what describes it as labels", async () => {
   const buildInfo = { version: "1.2.3", store: "sqlite" };
   const { registry } = createMetrics({ registry: new Registry(), buildInfo });
@@ -131,7 +153,8 @@ test("admitted, rejected and banned requests are counted by plan, and each ban o
     'store_orders_admissions_total{plan="free",outcome="banned"} 5',
     'store_orders_admissions_total{plan="none",outcome="rejected"} 1',
   ]);
-  expect(await samplesOf(registry, "store_orders_bans_total")).toEqual([
+  const started = await samplesOf(registry, "store_orders_bans_total");
+  expect(started.filter((sample) => !sample.endsWith(" 0"))).toEqual([
     'store_orders_bans_total{plan="free"} 1',
   ]);
 });

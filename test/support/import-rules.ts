@@ -9,7 +9,7 @@ export const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "lib/http": ["lib/core", "lib/orders", "lib/plans", "lib/accounts", "lib/domains"],
   "lib/stores": ["lib/core", "lib/orders", "lib/plans", "lib/accounts"],
   "lib/node": ["lib/core", "lib/http", "lib/domains"],
-  "lib/metrics": ["lib/core", "lib/http", "lib/node/listen.ts", "lib/orders", "lib/accounts"],
+  "lib/metrics": ["lib/core", "lib/plans", "lib/http", "lib/node/listen.ts", "lib/orders", "lib/accounts"],
   "lib/testing": [
     ...["lib/core", "lib/accounts", "lib/client", "lib/http", "lib/orders", "lib/plans"],
     "lib/stores/memory.ts",

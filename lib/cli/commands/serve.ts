@@ -11,6 +11,7 @@ import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
 import { findKeyHeaderProblem, type HandlerOptions } from "../../http/options.ts";
 import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
+import type { MetricsOptions } from "../../metrics/index.ts";
 import { docsPage } from "../../node/docs/docs-page.ts";
 import type { ConnectionLimits } from "../../node/limits.ts";
 import { formatHost } from "../../node/listen.ts";
@@ -88,16 +89,17 @@ export function defineServe(command: Command, context: CommandContext): void {
       const serve = async ({ store, name, schema }: OpenedStore) => {
         // No address is printed for a server that cannot serve.
         await store.check();
-        await using metrics = await startMetrics(flags.metrics, version, hosts || undefined);
+        const operations = flags.preview === "v2" ? [...OPERATIONS, ...V2_PREVIEW_OPERATIONS] : OPERATIONS;
+        const measured = { operations, plans, buildInfo: { version } };
+        await using metrics = await startMetrics(flags.metrics, measured, hosts || undefined);
         const onRequest: HandlerOptions["onRequest"] = (event, source) => {
           metrics?.onRequest(event);
           log.onRequest?.(event, source);
         };
         const handler = createHandler({
-          ...{ clock, plans, ...handlerOptions },
+          ...{ clock, plans, operations, ...handlerOptions },
           store: metrics === undefined ? store : metrics.instrument(store),
           documents: docsPage(),
-          ...(flags.preview === "v2" && { operations: [...OPERATIONS, ...V2_PREVIEW_OPERATIONS] }),
           ...(hosts && { hosts }),
           ...((metrics ?? log.onRequest) && { onRequest }),
         });
@@ -305,12 +307,12 @@ function readPlatformHost(text: string): string {
 
 async function startMetrics(
   address: ListenAddress | undefined,
-  version: string,
+  measured: MetricsOptions,
   hosts: (() => HostTable) | undefined,
 ) {
   if (address === undefined) return undefined;
   const { createMetrics, startMetricsServer } = await import("../../metrics/index.ts");
-  const metrics = createMetrics({ buildInfo: { version } });
+  const metrics = createMetrics(measured);
   const isCustomHost = (host: string) => hosts?.().customHosts.has(bareHost(host)) === true;
   const start = () => startMetricsServer({ metrics, isCustomHost, ...address });
   const { url, close } = await listenOn(address, "--metrics", start);

@@ -1,0 +1,37 @@
+import type { HandlerOptions } from "../http/options.ts";
+import type { OrderPage } from "../orders/order-store.ts";
+import { countRecords } from "../orders/wire.ts";
+
+/** What is told of a store. */
+export interface StoreObserver {
+  onBan(plan: string): void;
+  /** Called when a list begins. What it returns is called with the records of each page, before anybody gets it. */
+  onList(): (records: number, isLast: boolean) => void;
+}
+
+/** Returns the same store, which also tells of each ban that it starts, and of each page of a list. */
+export function observeStore<Store extends HandlerOptions["store"]>(
+  { orders, accounts, ...store }: Store,
+  { onBan, onList }: StoreObserver,
+) {
+  async function* observed(pages: AsyncIterable<OrderPage>, onPage = onList()) {
+    for await (const page of pages) {
+      onPage(countRecords(page.json), page.last);
+      yield page;
+    }
+  }
+  const wrapped = { ...orders, list: () => observed(orders.list()) };
+  const admit: typeof accounts.admit = async (...args) => {
+    const admission = await accounts.admit(...args);
+    if (!admission.ok && admission.code === "api_key_banned" && admission.startsBan)
+      onBan(admission.caller.plan);
+    if (!admission.ok || admission.outcome?.type !== "list") return admission;
+    const { first, rest } = admission.outcome;
+    const onPage = onList();
+    onPage(countRecords(first.json), first.last);
+    return { ...admission, outcome: { ...admission.outcome, rest: observed(rest, onPage) } };
+  };
+  // What `admit` lists is told there. Orders that somebody else has wrapped stay wrapped.
+  const performsOn = accounts.performsOn === orders && { performsOn: wrapped };
+  return { ...store, orders: wrapped, accounts: { ...accounts, ...performsOn, admit } };
+}

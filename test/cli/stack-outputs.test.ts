@@ -1,0 +1,86 @@
+import { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
+import { describeManualHost, type StackStatus } from "../../lib/domains/status/steps.ts";
+
+const read = (outputs: unknown) =>
+  readStackDomains("-", {
+    input: Readable.from([Buffer.from(JSON.stringify(outputs))]) as typeof process.stdin,
+  });
+
+const HOST = "orders.eu.example.com";
+const VALUE = "d-a1b2c3.execute-api.eu-central-1.amazonaws.com";
+const VALIDATION = { name: "_a1.orders", zone: "eu.example.com", value: "_b2.acm-validations.aws" };
+const FULL_VALIDATION = { name: `_a1.${HOST}`, value: VALIDATION.value };
+
+/** What each layout has written of a host before and after its certificate was issued, the oldest first. */
+const LAYOUTS = {
+  "a state and records, without their zone": [
+    {
+      ...{ role: "primary", state: "pending_dns", record: { type: "ALIAS", name: "@", ttl: 3600 } },
+      validationRecord: { type: "CNAME", ...FULL_VALIDATION },
+    },
+    { role: "primary", state: "live", record: { type: "CNAME", name: "orders", ttl: 3600, value: VALUE } },
+  ],
+  "a reason, the next steps, and zones": [
+    {
+      ...{ role: "primary", state: "pending_dns", reason: "ACM waits for it.", next: ["Set it."] },
+      ...{ since: "2026-11-20T12:00:00Z", until: "2026-11-23T12:00:00Z" },
+      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 },
+      validationRecord: { type: "CNAME", ttl: 3600, ...VALIDATION },
+    },
+    {
+      ...{ role: "primary", state: "live", reason: "The record points to the API.", next: [] },
+      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600, value: VALUE },
+    },
+  ],
+  "a field that is not known here, and the validation record of a live host": [
+    {
+      ...{ role: "primary", state: "needs_attention", attention: "validation_timed_out" },
+      ...{ reason: "ACM gave up.", next: ["Request a new certificate."], dns: "manual" },
+      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 },
+    },
+    {
+      ...{ role: "primary", state: "live", reason: "The record points to the API.", next: [] },
+      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600, value: VALUE },
+      validationRecord: { type: "CNAME", ttl: 3600, ...VALIDATION },
+    },
+  ],
+} as const;
+
+describe("the outputs of a stack", () => {
+  test.each(Object.entries(LAYOUTS))("with %s are read", async (_name, [before, after]) => {
+    for (const wrap of [(host: object) => ({ domains: host }), (host: object) => host]) {
+      const [early, late] = [await read(wrap({ [HOST]: before })), await read(wrap({ [HOST]: after }))];
+      expect(early.hosts).toMatchObject([{ host: HOST, role: "primary", target: undefined }]);
+      expect(late.hosts).toMatchObject([{ host: HOST, role: "primary", target: VALUE }]);
+      expect(late.knownZones).toEqual(["eu.example.com"]);
+      const { reason, state } = { reason: undefined, ...before };
+      expect(early.hosts[0]?.stack).toEqual(reason && expect.objectContaining({ reason, state }));
+      const { validationRecord } = { validationRecord: undefined, ...before };
+      // The oldest layout has no zone, so its name is not known to be a full one.
+      const isKnown = validationRecord !== undefined && "zone" in validationRecord;
+      expect(early.hosts[0]?.validationRecord).toEqual(isKnown ? FULL_VALIDATION : undefined);
+    }
+  });
+
+  test.each<[string, StackStatus]>([
+    ["an awaited certificate", describeManualHost({ ...requested(), isPrepared: false })],
+    ["a rejected one", describeManualHost({ ...requested(), isPrepared: false, certificate: "FAILED" })],
+    ["an expired one", describeManualHost({ ...requested(), isPrepared: true, certificate: "EXPIRED" })],
+    [
+      "a host with its record",
+      describeManualHost({ ...requested(), isPrepared: true, seen: { dns: "ok", reasons: [] } }),
+    ],
+  ])("say of %s what is read back", async (_name, written) => {
+    const outputs = {
+      [HOST]: { role: "primary", ...written, record: { name: "orders", zone: "eu.example.com" } },
+    };
+    const { hosts } = await read(JSON.parse(JSON.stringify(outputs)));
+    expect(hosts[0]?.stack).toEqual(written);
+  });
+});
+
+function requested() {
+  return { host: HOST, reverify: 0, requestedAt: "2026-11-20T12:00:00Z" };
+}

@@ -89,12 +89,13 @@ export type EventOf<L> = L extends Lifecycle<infer Table> ? EventIn<Table> : nev
  * shop.transition("packed", "cancel"); // { ok: false, code: "already_packed", status: "packed", event: "cancel" }
  * ```
  *
- * Throws `InvalidInputError` if a rule leads to a status that has no row.
+ * Throws `InvalidInputError`, with the path, if a rule leads to a status that has no row, or something is no rule.
  */
 export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Table>>>(
   table: Table,
 ): Lifecycle<Table> {
   const rows: LifecycleTable = table;
+  assertTable(rows);
   const statuses = Object.keys(rows);
   const events = eventsOf(rows);
   const acceptsEvent = (status: string, event: string) =>
@@ -108,11 +109,6 @@ export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Tabl
     const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";
     return `The order is ${found.join(" or ")}; ${which} orders accept '${event}'.`;
   };
-  for (const status of statuses)
-    for (const event of events) {
-      const { error, to } = ruleOf(rows, status, event);
-      if (!error) assertOneOf(statuses, to, `${status}.${event}.to`);
-    }
   const lifecycle: Lifecycle<LifecycleTable> = {
     ...{ table: rows, statuses, events, acceptsEvent },
     isStatus: (status): status is string => statuses.includes(status as string),
@@ -145,6 +141,23 @@ export function applyRule(
   const rule = ruleOf(table, status, event);
   if (rule.error) return { ok: false, code: rule.error, status, event };
   return { ...(rule as LifecycleRule & { readonly to: string }), ok: true };
+}
+
+/** For programs without types, whose mistake would otherwise be found by the first event. */
+function assertTable(table: LifecycleTable): void {
+  const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isRecord(table)) throw invalidInput("", "Give a table of rules, by status and event.");
+  for (const [status, row] of Object.entries(table)) {
+    if (!isRecord(row)) throw invalidInput(status, "Give its rules by event; {} if it accepts none.");
+    for (const [event, rule] of Object.entries(row)) {
+      const path = `${status}.${event}`;
+      const { error, to } = Object(rule) as LifecycleRule;
+      const isRule = isRecord(rule) && (error === undefined) !== (to === undefined);
+      if (!isRule || !["undefined", "string"].includes(typeof error) || error === "")
+        throw invalidInput(path, "Give { to: <status> } or { error: <code> }.");
+      if (error === undefined) assertOneOf(Object.keys(table), to, `${path}.to`);
+    }
+  }
 }
 
 function eventsOf(table: LifecycleTable): readonly string[] {

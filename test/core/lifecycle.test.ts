@@ -101,19 +101,28 @@ test("each code of an event has one message, which names every status that it is
   });
 });
 
-test.each([
-  ["a status without a row", { packed: { ship: { to: "shiped" } }, shipped: {} }],
-  ["nothing", { packed: { ship: {} }, shipped: {} }],
-  ["an empty code", { packed: { ship: { error: "" } }, shipped: {} }],
-])("a rule that leads to %s is an error that lists the statuses", (_, table) => {
-  expect(() => defineLifecycle(table as never)).toThrow(
-    expect.objectContaining({ message: "packed.ship.to: Use one of: packed, shipped." }),
-  );
-});
-
 test("a rule that leads to a status without a row does not compile", () => {
   // @ts-expect-error There is no status 'shiped'.
   expect(() => defineLifecycle({ packed: { ship: { to: "shiped" } }, shipped: {} })).toThrow(/^packed\.ship/);
+});
+
+test.each<[unknown, RegExp]>([
+  [7, /^Give a table/],
+  [[], /^Give a table/],
+  [{ pending: null }, /^pending: Give its rules/],
+  [{ pending: [] }, /^pending: Give its rules/],
+  [{ pending: { cancel: [] } }, /^pending\.cancel: Give \{ to/],
+  [{ pending: { cancel: 7 } }, /^pending\.cancel: Give/],
+  [{ pending: { cancel: { error: 7 } } }, /^pending\.cancel: Give/],
+  [{ pending: { cancel: { to: "pending", error: "no" } } }, /^pending\.cancel: Give/],
+  [{ pending: { cancel: {} } }, /^pending\.cancel: Give/],
+  [{ pending: { cancel: { error: "" } } }, /^pending\.cancel: Give/],
+  [{ pending: { cancel: { to: 7 } } }, /^pending\.cancel\.to: Use one of: pending/],
+  [{ packed: { ship: { to: "shiped" } }, shipped: {} }, /^packed\.ship\.to: Use one of: packed, shipped/],
+])("%j is no table: the error names the place", (table, message) => {
+  const define = () => defineLifecycle(table as never);
+  expect(define).toThrow(message);
+  expect(define).toThrow(expect.toSatisfy(isInvalidInput));
 });
 
 test("names that every object has are statuses and events like any other, and otherwise none", () => {

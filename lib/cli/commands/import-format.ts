@@ -12,15 +12,42 @@ export async function* readFormat(
   file: string,
 ): AsyncGenerator<Uint8Array> {
   let { head, whole } = await readHead(chunks);
-  if (head[0] === 0x1f && head[1] === 0x8b)
-    ({ head, whole } = await readHead(pipeline(whole, createGunzip(), () => {})));
+  if (head[0] === 0x1f && head[1] === 0x8b) ({ head, whole } = await readHead(unpack(whole, file)));
   const problem = findFormatProblem(head);
   if (problem !== undefined) throw invalidInput(file, problem);
   yield* /^\ufeff?\s*\[\s*(\{|\]|$)/.test(head.toString()) ? arrayToLines(whole, file) : whole;
 }
 
+/**
+ * Unpacks gzip, also of several members. Node takes a zero byte after a member for padding, and ignores what follows: that
+ * is an error here, unless it is zeros to the end.
+ */
+async function* unpack(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  const source = chunks[Symbol.asyncIterator]();
+  let size = 0;
+  /** The end of what is not zero. */
+  let end = 0;
+  async function* watched() {
+    for (let next = await source.next(); next.done !== true; next = await source.next()) {
+      const last = next.value.findLastIndex((byte) => byte !== 0);
+      if (last >= 0) end = size + last + 1;
+      size += next.value.length;
+      yield next.value;
+    }
+  }
+  const compressed = watched();
+  yield* pipeline(compressed, gunzip, () => {}) as AsyncIterable<Uint8Array>;
+  while (end <= gunzip.bytesWritten && (await compressed.next()).done !== true);
+  if (end > gunzip.bytesWritten)
+    throw invalidInput(
+      file,
+      "It cannot be unpacked: after a part of it there is something that is not gzip.",
+    );
+}
+
 /** Reads the first line, or so much of it as tells the format. The whole still begins with it. */
-async function readHead(chunks: AsyncIterable<Uint8Array>) {
+export async function readHead(chunks: AsyncIterable<Uint8Array>) {
   const source = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   for (let isOpen = true; isOpen && head.length < MAX_HEAD_BYTES && !head.includes("\n"); ) {
@@ -53,7 +80,10 @@ const [LINE_FEED, CARRIAGE_RETURN, SPACE, COMMA] = [10, 13, 32, 44];
 const [QUOTE, BACKSLASH, OPENING, CLOSING, WHITE_SPACE] = [34, 92, [91, 123], [93, 125], [9, 10, 13, 32]];
 
 /** Writes each element of an array as a line, with the number of the element. */
-async function* arrayToLines(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+export async function* arrayToLines(
+  chunks: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<Uint8Array> {
   let [depth, isString, isEscaped, hasEnded] = [0, false, false, false];
   /** What stands before this byte in the array itself. */
   let before: "start" | "comma" | "element" = "start";
@@ -98,6 +128,7 @@ export function csvFormat(text: string) {
     trim: true,
     relax_column_count: true,
     skip_empty_lines: true,
+    bom: true,
     // MySQL puts no quotes around a value that has some.
     relax_quotes: delimiter === "\t",
     skip_records_with_empty_values: true,

@@ -1,17 +1,19 @@
-import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream";
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import { parse } from "csv-parse/sync";
+import { parse } from "csv-parse";
 import { type AccountFailure, explainAccountError } from "../../accounts/account.ts";
 import { ACCOUNT_ID_RULE, createAccounts, type ImportedKey } from "../../accounts/accounts.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
-import { createTurns, mapBounded } from "../../core/concurrency.ts";
+import { createTurns } from "../../core/concurrency.ts";
 import { errorMessage, invalidInput, isInvalidInput } from "../../core/errors.ts";
-import { explainFileError } from "../../files/read.ts";
+import { splitLines } from "../../orders/import.ts";
 import { isDateTime } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
-import { csvFormat } from "./import-format.ts";
+import { arrayToLines, csvFormat, readHead } from "./import-format.ts";
+import { openSource } from "./orders-import.ts";
 
 export function addKeysImport(group: Command, context: CommandContext): void {
   const { clock, flags, terminal } = context;
@@ -23,54 +25,63 @@ export function addKeysImport(group: Command, context: CommandContext): void {
     .argument("<file>", "the file, or - for standard input: CSV, lines of JSON, or a JSON array")
     .addHelpText("after", HELP)
     .action(async (file: string) => {
-      const rows = readRows(await readText(file, terminal.input), file);
+      await using source = await openSource(file, context);
       await withStore(context, async ({ store }) => {
+        // V8 would grow its young generation to 100 MB for this stream of short-lived rows, without a benefit.
+        setFlagsFromString("--semi-space-growth-factor=1");
         const accounts = createAccounts({ store: store.accounts, clock });
+        const startedAt = clock();
         const counts = { imported: 0, unchanged: 0, expired: 0, rejected: 0 };
-        const progress = await createProgress(terminal, {
-          format: "{imported} imported, {unchanged} unchanged, {expired} expired, {rejected} rejected",
-          size: rows.length,
-          initial: counts,
-        });
-
+        const format = "{imported} imported, {unchanged} unchanged, {expired} expired, {rejected} rejected";
+        const progress = await createProgress(terminal, { format, size: source.size, initial: counts });
         const turns = createTurns<string>();
-        /** The rows whose keys were added, by hash. */
-        const added = new Map<string, string>();
-
-        /** Throws `InvalidInputError` with the reason why a key is rejected. */
-        const importRow = async ({ read }: Row) => {
-          const key = toKey(read());
-          return turns.run(key.hash, () => importKey(key));
-        };
 
         type Outcome = Exclude<keyof typeof counts, "rejected">;
-        async function importKey(row: ReturnType<typeof toKey>): Promise<Outcome> {
-          const { account: id, ...key } = row;
-          const earlier = added.get(key.hash);
-          if (earlier === JSON.stringify(row)) return "unchanged";
-          if (earlier !== undefined) throw invalidInput("hash", CONTRADICTION);
-          const before = await store.accounts.find(id);
-          if (before?.keys.some(({ hash }) => hash === key.hash)) return "unchanged";
+        /** Throws `InvalidInputError` with the reason why a key is rejected. */
+        async function importKey({ account: id, ...key }: ReturnType<typeof toKey>): Promise<Outcome> {
+          const account = await store.accounts.find(id);
+          const before = account?.keys.find(({ hash }) => hash === key.hash);
+          if (before !== undefined) {
+            const isSame = before.name === key.name && before.expiresAt === key.expiresAt;
+            if (before.createdAt >= startedAt && !isSame) throw invalidInput("hash", CONTRADICTION);
+            return "unchanged";
+          }
           if (key.expiresAt !== undefined && key.expiresAt <= clock()) return "expired";
           const result: ImportedKey | AccountFailure = await accounts.importKey(id, key);
           if (!result.ok) throw invalidInput(id, explainAccountError(result));
-          added.set(key.hash, JSON.stringify(row));
           return "imported";
         }
 
-        await mapBounded(rows, PARALLEL_KEYS, async (row) => {
-          const outcome = await importRow(row).catch((error: unknown) => {
+        async function importRow({ line, read }: Row): Promise<void> {
+          const importing = async () => {
+            const key = toKey(read());
+            return turns.run(key.hash, () => importKey(key));
+          };
+          const outcome = await importing().catch((error: unknown) => {
             if (!isInvalidInput(error)) throw error;
-            const { line } = row;
             const { message } = error;
-            const rejected = JSON.stringify({ code: "rejected", line, message });
-            progress.log(flags.json ? rejected : `line ${line}: ${message}`);
+            progress.log(
+              flags.json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`,
+            );
             return "rejected" as const;
           });
           counts[outcome] += 1;
-          const done = Object.values(counts).reduce((sum, count) => sum + count);
-          progress.update(counts, done);
-        }).finally(() => progress.stop());
+          await terminal.drainLog();
+          progress.update(counts, source.bytesRead());
+        }
+
+        const rows = readRows(source.chunks, file);
+        const work = async () => {
+          for (let next = await rows.next(); next.done !== true; next = await rows.next())
+            await importRow(next.value);
+        };
+        try {
+          // After a failure, no further row is read.
+          const stop = (error: unknown) => rows.return().then(() => Promise.reject(error));
+          await Promise.all(Array.from({ length: PARALLEL_KEYS }, () => work().catch(stop)));
+        } finally {
+          progress.stop();
+        }
         await printResult(context, counts);
         if (counts.rejected > 0) context.exit(EXIT.failed);
       });
@@ -88,10 +99,11 @@ Examples:
   $ psql -c "COPY (SELECT hash, account, name FROM api_keys) TO STDOUT CSV HEADER" | store-orders keys import -
   $ printf %s "$KEY" | sha256sum`;
 
-const CONTRADICTION = "An earlier row has this key with another account, name or date of expiry.";
+const CONTRADICTION = "An earlier row has this key with another name or date of expiry.";
 const COLUMNS = ["hash", "account", "name", "expires"];
 const PARALLEL_KEYS = 8;
-const MAX_FILE_BYTES = 64 * 1024 * 1024;
+/** More than the longest row. */
+const MAX_ROW_CHARS = 16_384;
 
 interface Row {
   /** The line of the file, or the number of the element of an array. */
@@ -104,6 +116,8 @@ interface Row {
 function toKey(row: ReturnType<Row["read"]>) {
   const { hash, account, name, expires } = row;
   const unknown = Object.keys(row).find((column) => !COLUMNS.includes(column));
+  if (Object.values(row).some((value) => `${value}`.includes("\ufffd")))
+    throw invalidInput("", "It is not UTF-8.");
   if (unknown !== undefined) throw invalidInput("a column", `Name the columns ${COLUMNS.join(", ")}.`);
   if (typeof account !== "string" || !isAccountId(account)) throw invalidInput("account", ACCOUNT_ID_RULE);
   const isExpiring = expires !== undefined && expires !== null && expires !== "";
@@ -116,70 +130,64 @@ function toKey(row: ReturnType<Row["read"]>) {
   };
 }
 
-async function readText(file: string, input: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+/** The rows of CSV, of lines of JSON, or of a JSON array, in bounded memory. */
+async function* readRows(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Row, void, void> {
+  const { head, whole } = await readHead(chunks);
+  const first = head
+    .toString()
+    .replace(/^\ufeff/, "")
+    .trimStart()[0];
+  if (first !== "[" && first !== "{") return yield* readCsv(whole, head.toString(), file);
+  for await (const lines of splitLines(first === "[" ? arrayToLines(whole, file) : whole))
+    for (const { number: line, text } of lines)
+      if (text.trim() !== "") yield { line, read: () => Object(parseJson(text)) };
+}
+
+async function* readCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  head: string,
+  file: string,
+): AsyncGenerator<Row, void, void> {
+  let columns: readonly string[] | undefined;
+  const parser = parse({ ...csvFormat(head), max_record_size: MAX_ROW_CHARS });
   try {
-    for await (const chunk of file === "-" ? input : createReadStream(file)) {
-      size += chunk.length;
-      if (size > MAX_FILE_BYTES) break;
-      chunks.push(chunk);
+    for await (const { record, info } of pipeline(chunks, parser, () => {}) as AsyncIterable<CsvRecord>) {
+      if (columns === undefined) columns = readColumns(record, file);
+      else yield { line: info.lines, read: () => toFields(columns ?? [], record) };
     }
   } catch (error) {
-    throw invalidInput(file, explainFileError(error, "read"));
-  }
-  if (size > MAX_FILE_BYTES) throw invalidInput(file, "The file is larger than 64 MiB. Split it.");
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw invalidInput(file, "The file is not UTF-8. Convert it, for example with iconv.");
-  }
-}
-
-/** The rows of CSV, of lines of JSON, or of a JSON array. */
-function readRows(text: string, file: string): readonly Row[] {
-  const first = text.trimStart()[0];
-  if (first === "[") {
-    const rows: unknown[] = parseJson(text, file);
-    return rows.map((row, index) => ({ line: index + 1, read: () => Object(row) }));
-  }
-  if (first === "{")
-    return text.split("\n").flatMap((json, index) => {
-      const read = () => Object(parseJson(json, ""));
-      return json.trim() === "" ? [] : [{ line: index + 1, read }];
-    });
-  const [head, ...records] = parseCsv(text, file);
-  const columns = head?.record ?? [];
-  const isHead = ["hash", "account"].every((column) => columns.includes(column));
-  if (!isHead || new Set(columns).size < columns.length)
-    throw invalidInput(
-      file,
-      `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. Semicolons and tabs separate as well.`,
-    );
-  return records.map(({ record, info: { lines: line } }) => ({
-    line,
-    read() {
-      if (record.length > columns.length) throw invalidInput("", "It has more columns than the first line.");
-      return Object.fromEntries(record.map((value, index) => [columns[index], value]));
-    },
-  }));
-}
-
-function parseCsv(text: string, file: string) {
-  try {
-    const records: unknown = parse(text, csvFormat(text));
-    return records as { record: string[]; info: { lines: number } }[];
-  } catch (error) {
+    if (isInvalidInput(error)) throw error;
     // The rest of the message can repeat what the file has.
     const [reason = ""] = errorMessage(error).split(/[:.]/);
     throw invalidInput(file, `Line ${Object(error).lines} cannot be read: ${reason}.`);
   }
+  if (columns === undefined) readColumns([], file);
 }
 
-function parseJson<T>(text: string, path: string): T {
+interface CsvRecord {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+function readColumns(columns: readonly string[], file: string): readonly string[] {
+  const isHead = ["hash", "account"].every((column) => columns.includes(column));
+  if (isHead && new Set(columns).size === columns.length) return columns;
+  throw invalidInput(
+    file,
+    `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. Semicolons and tabs separate as well.`,
+  );
+}
+
+function toFields(columns: readonly string[], record: readonly string[]) {
+  if (record.length > columns.length) throw invalidInput("", "It has more columns than the first line.");
+  return Object.fromEntries(record.map((value, index) => [columns[index], value]));
+}
+
+function parseJson(text: string): unknown {
+  if (text.length > MAX_ROW_CHARS) throw invalidInput("", `It is longer than ${MAX_ROW_CHARS} characters.`);
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidInput(path, "This is not valid JSON.");
+    throw invalidInput("", "This is not valid JSON.");
   }
 }

@@ -94,7 +94,7 @@ interface Source extends AsyncDisposable {
   readonly identity: string | undefined;
 }
 
-async function openSource(file: string, { terminal: { input } }: CommandContext): Promise<Source> {
+export async function openSource(file: string, { terminal: { input } }: CommandContext): Promise<Source> {
   if (file === "-") {
     const identity = "fd" in input ? identityOf(fstatSync(Number(input.fd))) : undefined;
     return { chunks: input, bytesRead: () => 0, identity, [Symbol.asyncDispose]: async () => {} };

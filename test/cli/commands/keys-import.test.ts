@@ -105,10 +105,8 @@ test("a key that is there twice is imported once, and a row that contradicts an 
   ];
   const { status, stdout, stderr } = await importKeys(`hash,account,name\n${rows.join("\n")}\n`);
   expect([status, stdout]).toEqual([1, counts(2, 1, 0, 3)]);
-  for (const line of [4, 5])
-    expect(stderr).toContain(
-      `"line":${line},"message":"hash: An earlier row has this key with another account`,
-    );
+  expect(stderr).toContain('"line":4,"message":"hash: An earlier row has this key with another name');
+  expect(stderr).toContain('"line":5,"message":"hash: Another account has a key');
   expect(await list()).toMatchObject([{ account: "c1", name: "till" }, { account: "c2" }]);
 });
 
@@ -141,7 +139,10 @@ test.each([
   ["hash,account\n1,2,3", '"line":2,"message":"It has more columns than the first line."'],
   ['hash,account\n1,"sk_live_one', "-: Line 2 cannot be read: Quote Not Closed."],
   ['{"hash":', '"line":1,"message":"This is not valid JSON."'],
-  ["[{]", "-: This is not valid JSON."],
+  ["[{]", "-: The array has no end: the file is not complete."],
+  [`hash,account\n${"x".repeat(20_000)},c1`, "-: Line 2 cannot be read: Max Record Size."],
+  [`{"hash":"${"x".repeat(20_000)}"}`, "It is longer than 16384 characters."],
+  ['{}\n{"hash":"\ufffd"}', '"line":2,"message":"It is not UTF-8."'],
   ['["sk_live_one"]', "a column: Name the columns"],
 ])("%j says what is wrong", async (text, message) => {
   const { importKeys } = await open();

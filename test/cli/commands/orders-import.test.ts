@@ -111,6 +111,7 @@ const LINES = '{"id":1,"quantity":2}\n{"id":9223372036854775807}\n';
 
 test.each<[name: string, content: string | Buffer]>([
   ["gzip", gzipSync(LINES)],
+  ["gzip of two parts, and zeros", Buffer.concat([gzipSync(LINES), gzipSync(""), Buffer.alloc(70_000)])],
   ["a JSON array", `[${LINES.trim().replace("\n", ",")}]`],
   [
     "a formatted JSON array",
@@ -149,6 +150,11 @@ test.each<[name: string, content: string | Buffer, message: RegExp]>([
   ["more after an array", '[{"id":1}]\n{"id":2}\n', /There is more after the array/],
   ["an array without its second element", '[{"id":1},,{"id":2}]', /has a comma without an element/],
   ["an array with a comma at its end", '[{"id":1}, \n]', /has a comma without an element/],
+  [
+    "gzip of two parts, the second of which begins with a zero byte",
+    Buffer.concat([gzipSync(LINES), Buffer.from([0]), gzipSync(LINES)]),
+    /after a part of it there is something that is not gzip/,
+  ],
   [
     "gzip that was cut",
     gzipSync(LINES).subarray(0, -9),

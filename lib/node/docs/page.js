@@ -55,8 +55,6 @@ function plugin({ React }) {
       },
     },
     wrapComponents: {
-      /** The content security policy allows requests to this server only. @returns {Component} */
-      ServersContainer: () => () => null,
       /** The summary of an operation is a button, which must not contain a link. @returns {Component} */
       DeepLink:
         () =>
@@ -96,8 +94,8 @@ new MutationObserver(repair).observe(document.documentElement, { childList: true
 
 try {
   const spec = await (await fetch("openapi.json")).json();
-  document.title = `${spec.info.title} API`;
   SwaggerUIBundle({
+    // The content security policy allows requests to this server only.
     spec: { ...spec, servers: spec.servers.slice(0, 1) },
     dom_id: "#docs",
     presets: [SwaggerUIBundle.presets.apis],
@@ -106,8 +104,6 @@ try {
     deepLinking: true,
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
-    persistAuthorization: false,
-    queryConfigEnabled: false,
     validatorUrl: null,
   });
 } catch (error) {

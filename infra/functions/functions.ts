@@ -73,7 +73,14 @@ export function functionEnvironment(
     // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
     STORE_ORDERS_DOMAINS: serializeDomains(domains ?? defineDomains({})),
     // Options of `createHandler`.
-    STORE_ORDERS_OPTIONS: JSON.stringify({ banPolicy, servers, docsUrl, corsOrigins, plans, keys, basePath }),
+    STORE_ORDERS_OPTIONS: JSON.stringify({
+      banPolicy,
+      openapi: { servers, docsUrl },
+      corsOrigins,
+      plans,
+      keys,
+      basePath,
+    }),
     ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;

@@ -28,12 +28,13 @@ import { createRouter } from "./routes.ts";
 export function createHandler(options: HandlerOptions): Handler {
   validateOptions(options);
   const { basePath = "", pets = async () => undefined } = options;
-  const { onRequest, onTransition, onHookError = logHookError, docsUrl, keys } = options;
+  const { onRequest, onTransition, onHookError = logHookError, keys } = options;
+  const { docsUrl } = options.openapi ?? {};
   const { orders, accounts } = options.store;
   // Otherwise the store would perform operations on other orders than these, which may be wrapped.
   const performsOwnOrders = accounts.performsOn === orders;
   const clock = wholeClock(options.clock ?? systemClock);
-  if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("docsUrl", LINK_RULE);
+  if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("openapi.docsUrl", LINK_RULE);
   const operations = withDocsUrl(validateOperations(options.operations ?? OPERATIONS), docsUrl);
   const accessControl = createAccessControl(options, accounts, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations, keys?.headers);

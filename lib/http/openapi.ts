@@ -19,13 +19,17 @@ export interface Server {
   readonly description?: string;
 }
 
-/** What a document says about whose API it is. Its version is that of the interface. */
+/** What the OpenAPI document says about whose API it is. Its version is that of the interface. */
 export interface OpenApiInfo {
   /** @default Store Orders */
   readonly title?: string;
   /** CommonMark, before what the service says about keys, limits and errors. */
   readonly description?: string;
   readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string };
+  /** Servers in addition to this one. @default none */
+  readonly servers?: readonly Server[];
+  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
+  readonly docsUrl?: string;
 }
 
 /** The server of the document, relative to it, so that it is right on every host and below every path. */
@@ -37,7 +41,7 @@ export function openApiDocument({
   servers = [THIS_SERVER],
   plans,
   keyHeaders = [],
-  openapi,
+  openapi: { title, description, contact } = {},
 }: {
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];
@@ -59,7 +63,8 @@ export function openApiDocument({
     };
   }
   const keyHeader = (name: string) => ({ type: "apiKey", in: "header", name, description: "Your API key." });
-  const about = [openapi?.description || [], describeApi(operations, plans, keyHeaders)].flat();
+  const isOurs = !title && !description && !contact;
+  const about = [description || [], describeApi(operations, plans, keyHeaders)].flat();
   const ownCodes = operations.flatMap(({ ownErrors = {} }) => Object.keys(ownErrors));
   return {
     openapi: "3.1.0",
@@ -67,11 +72,11 @@ export function openApiDocument({
       title: "Store Orders",
       version: INTERFACE_VERSION,
       // Of the service as it is. Both may be wrong for somebody's own.
-      ...(openapi === undefined && { summary: "List the orders of a store and cancel them." }),
+      ...(isOurs && { summary: "List the orders of a store and cancel them." }),
       description: about.join("\n\n"),
-      ...(openapi === undefined && { license: { name: "MIT", identifier: "MIT" } }),
-      ...(openapi?.title && { title: openapi.title }),
-      ...(openapi?.contact && { contact: openapi.contact }),
+      ...(isOurs && { license: { name: "MIT", identifier: "MIT" } }),
+      ...(title && { title }),
+      ...(contact && { contact }),
     },
     servers,
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
@@ -180,9 +185,8 @@ function headersOf(names: readonly string[]): object {
 /** Serves the OpenAPI document. Its first server is the one that was asked, by a relative URL. */
 export function createServedDocument(
   described: Omit<NonNullable<Parameters<typeof openApiDocument>[0]>, "servers">,
-  configured: readonly Server[],
 ): ReturnType<typeof cachedDocument> {
-  const servers = [THIS_SERVER, ...configured];
+  const servers = [THIS_SERVER, ...(described.openapi?.servers ?? [])];
   return cachedDocument(JSON.stringify(openApiDocument({ ...described, servers })));
 }
 

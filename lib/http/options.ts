@@ -9,7 +9,7 @@ import type { OrderStore } from "../orders/order-store.ts";
 import type { TransitionHook } from "../orders/transition-hook.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import type { CustomOperation } from "./custom-operations.ts";
-import type { OpenApiInfo, Server } from "./openapi.ts";
+import type { OpenApiInfo } from "./openapi.ts";
 import type { PetSource, ServiceOperation } from "./operations.ts";
 import type { DocumentSource } from "./reply.ts";
 import type { RequestContext, RequestHead } from "./request.ts";
@@ -46,12 +46,8 @@ export interface HandlerOptions {
   readonly pets?: PetSource;
   /** Any of `OPERATIONS`, with other data if you like, and those that `defineOperation` returns. @default OPERATIONS */
   readonly operations?: readonly (ServiceOperation | CustomOperation)[];
-  /** Servers for the OpenAPI document, in addition to this one. @default none */
-  readonly servers?: readonly Server[];
-  /** Whose API the OpenAPI document describes: title, description, contact. @default Store Orders */
+  /** Whose API the OpenAPI document describes, and where it is. @default Store Orders, this server */
   readonly openapi?: OpenApiInfo;
-  /** The documentation of deprecated operations that have no link of their own. @default the OpenAPI document */
-  readonly docsUrl?: string;
   /**
    * The path below which everything is served, such as `/shop`. Leave it out if the framework removes the prefix from
    * the path, as Express does. @default the root
@@ -93,7 +89,7 @@ export interface Handler {
 }
 
 const OPTION_NAMES =
-  "store clock banPolicy plans cacheRejections keys enforce pets operations servers openapi docsUrl basePath corsOrigins hosts documents onTransition onHookError onRequest".split(
+  "store clock banPolicy plans cacheRejections keys enforce pets operations openapi basePath corsOrigins hosts documents onTransition onHookError onRequest".split(
     " ",
   );
 
@@ -103,7 +99,7 @@ export function validateOptions(options: HandlerOptions): void {
   if (!isStore(store)) throw invalidInput("store", STORE_RULE);
   assertOptions(options, OPTION_NAMES);
   validateKeySource(keys);
-  assertOptions(openapi, ["title", "description", "contact"], "openapi.");
+  assertOptions(openapi, ["title", "description", "contact", "servers", "docsUrl"], "openapi.");
   assertOptions(openapi?.contact, ["name", "url", "email"], "openapi.contact.");
 }
 

@@ -26,7 +26,7 @@ interface ParsedRequest {
  * documents. The function returns `undefined` for a request to the API.
  */
 export function createPublicReplies(
-  { store, hosts, plans, keys, openapi, documents, servers = [] }: HandlerOptions,
+  { store, hosts, plans, keys, openapi, documents }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
 ): (parsed: ParsedRequest) => RequestResult | Promise<RequestResult | undefined> | undefined {
   const checkReadiness = createReadinessCheck(store, clock);
@@ -58,7 +58,7 @@ export function createPublicReplies(
   /** The OpenAPI document. It is a seventh of the code, and most processes are never asked for it. */
   async function describeApi(request: RequestHead): Promise<RequestResult> {
     const { createServedDocument } = await import("./openapi.ts");
-    openApi ??= createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers }, servers);
+    openApi ??= createServedDocument({ operations, plans, openapi, keyHeaders: keys?.headers });
     return { reply: await openApi(request) };
   }
 }

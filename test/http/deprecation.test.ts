@@ -13,9 +13,9 @@ test("getPet returns the pet of the configured source, with all digits and the d
   expect(headers.get("sunset")).toBe("Tue, 01 Jun 2027 00:00:00 GMT");
 });
 
-test("the link of a deprecated operation is docsUrl, otherwise the OpenAPI document below any base path", async () => {
-  const linkOf = async (options: { readonly docsUrl?: string }) => {
-    const { send } = await createHandlerFixture({ pets, ...options });
+test("the link of a deprecated operation is openapi.docsUrl, otherwise the OpenAPI document below any base path", async () => {
+  const linkOf = async (openapi: { readonly docsUrl?: string }) => {
+    const { send } = await createHandlerFixture({ pets, openapi });
     return (await send("GET", "/v1/pets/1")).headers.get("link") ?? "";
   };
   expect(await linkOf({ docsUrl: "https://docs.example.com/" })).toBe(

@@ -59,7 +59,7 @@ test.each([
   "https://docs.example.com/→",
   "https://a.example/>; rel=next",
 ])("a docsUrl that no Link header can contain is reported at startup: %j", (docsUrl) => {
-  expect(issuesOf({ docsUrl })).toEqual(["docsUrl"]);
+  expect(issuesOf({ openapi: { docsUrl } })).toEqual(["openapi.docsUrl"]);
 });
 
 const NO_DATE = "Use a date-time with an offset, such as 2027-06-01T00:00:00Z.";
@@ -165,7 +165,7 @@ test("every option is known", () => {
   const { store: _, ...names }: Record<keyof HandlerOptions, undefined> = {
     ...{ store: undefined, clock: undefined, banPolicy: undefined, plans: undefined },
     ...{ cacheRejections: undefined, keys: undefined, enforce: undefined, pets: undefined },
-    ...{ operations: undefined, servers: undefined, openapi: undefined, docsUrl: undefined },
+    ...{ operations: undefined, openapi: undefined },
     ...{ basePath: undefined, corsOrigins: undefined, hosts: undefined, documents: undefined },
     ...{ onTransition: undefined, onHookError: undefined, onRequest: undefined },
   };

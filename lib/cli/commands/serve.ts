@@ -276,8 +276,7 @@ function toHandlerOptions({
 }: ServeFlags) {
   return {
     basePath,
-    servers: server.map((url) => ({ url })),
-    docsUrl,
+    openapi: { servers: server.map((url) => ({ url })), docsUrl },
     ...(corsOrigin === undefined ? {} : { corsOrigins: corsOrigin }),
     banPolicy: { maxRejections: banAfter, durationMs: banMinutes * MINUTE_MS },
     ...(keyHeader === undefined ? {} : { keys: { headers: keyHeader } }),

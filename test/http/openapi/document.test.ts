@@ -48,10 +48,12 @@ const place = defineOperation({
 test("the document with every kind of operation is the one that document.yaml shows", async () => {
   const { send } = await createHandlerFixture({
     operations: [...OPERATIONS, readStatus, whoAmI, ...V2_PREVIEW_OPERATIONS, place],
-    servers: [
-      { url: "https://orders.example.com/v1", description: "Production" },
-      { url: "https://sandbox.example.com/shop" },
-    ],
+    openapi: {
+      servers: [
+        { url: "https://orders.example.com/v1", description: "Production" },
+        { url: "https://sandbox.example.com/shop" },
+      ],
+    },
   });
   const document = JSON.parse((await send("GET", "/openapi.json")).text);
   await expect(stringify(document, { lineWidth: 0 })).toMatchFileSnapshot("document.yaml");

@@ -151,7 +151,11 @@ async function* readCsv(
   let columns: readonly string[] | undefined;
   const parser = parse({ ...csvFormat(head), max_record_size: MAX_ROW_CHARS });
   try {
-    for await (const { record, info } of pipeline(chunks, parser, () => {}) as AsyncIterable<CsvRecord>) {
+    for await (const { record, info } of pipeline(
+      inPieces(chunks),
+      parser,
+      () => {},
+    ) as AsyncIterable<CsvRecord>) {
       if (columns === undefined) columns = readColumns(record, file);
       else yield { line: info.lines, read: () => toFields(columns ?? [], record) };
     }
@@ -163,6 +167,14 @@ async function* readCsv(
   }
   if (columns === undefined) readColumns([], file);
 }
+
+/** The parser keeps all rows of a piece at once, each with a record about itself. */
+async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks)
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
+}
+
+const PIECE_BYTES = 2_048;
 
 interface CsvRecord {
   readonly record: readonly string[];

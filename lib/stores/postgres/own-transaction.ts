@@ -21,6 +21,9 @@ const NO_CLIENT =
 
 const FAIL = "SELECT pg_catalog.current_setting('store_orders.call_was_rejected')";
 
+/** The wait for a connection after a call that was rejected. */
+const MAX_FAIL_MS = 1_000;
+
 /** The calls on each connection of a caller: at the same time, two would decide on the same rows. */
 const calls = createTurns<PostgresConnection>();
 
@@ -40,8 +43,9 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
       try {
         return await task(send, deadline);
       } catch (error) {
-        // A failed statement, which precedes the caller's COMMIT: what was rejected is not committed.
-        connection.query(toQuery({ text: FAIL })).catch(() => {});
+        // A failed statement, which precedes the caller's COMMIT: what was rejected is not committed. The caller can use
+        // the connection after it; a statement that still waits for a lock is not waited for without end.
+        await settleWithin(MAX_FAIL_MS, connection.query(toQuery({ text: FAIL }))).catch(() => {});
         throw isOutsideTransaction(error) ? invalidInput("client", NO_TRANSACTION) : toStoreError(error);
       }
     });

@@ -78,6 +78,25 @@ test("a transaction sees another schema version as every call does", async () =>
   });
 });
 
+test("after a rejection the connection is free for the ROLLBACK", async () => {
+  const store = createPostgresStore({ pool: server.pool, schema: "free" });
+  await store.check();
+  await server.database.exec("UPDATE free.settings SET value = '99' WHERE name = 'schema_version'");
+  const running: number[] = [];
+  await inTransaction("ROLLBACK", async (client) => {
+    let open = 0;
+    const query = client.query.bind(client);
+    const counted: typeof client.query = async (...args) => {
+      open++;
+      return query(...args).finally(() => open--);
+    };
+    const orders = store.orders.using(Object.assign(Object.create(client), { query: counted }));
+    await expect(orders.find(1n)).rejects.toSatisfy(isStoreUnavailable);
+    running.push(open);
+  });
+  expect(running).toEqual([0]);
+});
+
 test("without a transaction every call is an error that says so, and writes nothing", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "autocommit" });
   await store.orders.place([pending(1n)]);

@@ -50,8 +50,11 @@ export function adviceFor(
       ];
     case "live":
       return ["Nothing to do."];
-    case "needs_attention":
-      return adviseOn(attention, request, verify);
+    case "needs_attention": {
+      const [cause, ...steps] = ATTENTION[attention](request, verify);
+      // The first step says the same.
+      return attention === "certificate_forbidden" ? steps : [cause, ...steps];
+    }
     case "unknown":
       return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
   }
@@ -99,46 +102,49 @@ export const STATE_NAMES: Readonly<Record<HostState, string>> = {
   needs_attention: "Needs attention",
 };
 
-/** The cause of a host's need for attention, as a sentence. */
-const ATTENTION_NAMES: Readonly<Record<AttentionReason, string>> = {
-  validation_timed_out:
+/** What needs attention, as a sentence, and the steps. */
+const ATTENTION: Readonly<
+  Record<AttentionReason, (request: string, verify: string) => readonly [cause: string, ...string[]]>
+> = {
+  validation_timed_out: (request, verify) => [
     "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-  certificate_forbidden: "CAA records forbid the certificate.",
-  certificate_overdue: "No certificate has been issued 30 minutes after verification.",
-  certificate_failed: "The certificate is not valid, or its authority rejected it.",
-  dns_broken: "The DNS records no longer lead to the platform.",
+    `Set the record at the DNS provider, then ${verify}`,
+    request,
+  ],
+  certificate_forbidden: (request, verify) => [
+    "CAA records forbid the certificate.",
+    `Change the CAA records that forbid the certificate, then ${verify}`,
+    `If the authority has already rejected a request: ${request}`,
+    PROPAGATION,
+  ],
+  certificate_overdue: (request) => [
+    "No certificate has been issued 30 minutes after verification.",
+    ...CHECKS,
+    request,
+  ],
+  certificate_failed: (request) => [
+    "The certificate is not valid, or its authority rejected it.",
+    ...CHECKS,
+    request,
+  ],
+  dns_broken: (_request, verify) => [
+    "The DNS records no longer lead to the platform.",
+    `Fix them at the DNS provider, then ${verify}`,
+    PROPAGATION,
+  ],
 };
 
-function adviseOn(attention: AttentionReason, request: string, verify: string): readonly string[] {
-  const cause = ATTENTION_NAMES[attention];
-  switch (attention) {
-    case "validation_timed_out":
-      return [cause, `Set the record at the DNS provider, then ${verify}`, request];
-    case "certificate_forbidden":
-      return [
-        `Change the CAA records that forbid the certificate, then ${verify}`,
-        `If the authority has already rejected a request: ${request}`,
-        PROPAGATION,
-      ];
-    case "dns_broken":
-      return [cause, `Fix them at the DNS provider, then ${verify}`, PROPAGATION];
-    case "certificate_overdue":
-    case "certificate_failed":
-      return [
-        cause,
-        "Check that the domain still verifies: run 'store-orders domains check'.",
-        "Check that CAA records do not block the certificate authority.",
-        request,
-      ];
-  }
-}
+const CHECKS = [
+  "Check that the domain still verifies: run 'store-orders domains check'.",
+  "Check that CAA records do not block the certificate authority.",
+] as const;
 
 /** Why a host is in its state, as a sentence. Undefined if nothing is wrong with it. */
 export function causeOf(host: SeenHost): string | undefined {
   const { status, seen } = host;
   const [reason] = withoutImplied(seen.reasons);
   if (reason !== undefined) return REASONS[reason.code].title;
-  return status.attention && ATTENTION_NAMES[status.attention];
+  return status.attention && ATTENTION[status.attention]("", "")[0];
 }
 
 /** A step on the way of a host to live, as its owner experiences it. */

@@ -1,8 +1,12 @@
+import { type AddressType, typeOf } from "./addresses.ts";
 import { type ConfiguredHost, type DomainMapping, hostsOf } from "./mapping.ts";
 import { locateInZone, type ZoneMatch } from "./zone.ts";
 
 /** The TTL of the records, in seconds: the time for which a resolver may cache them. */
 export const RECORD_TTL_SECONDS = 3600;
+
+/** Where hosts are served: the platform host, or the addresses of the one machine that serves them. */
+export type Target = string | readonly string[];
 
 /** A record to create at the DNS provider. See lib/domains/README.md#dns-records. */
 export interface DnsRecord extends ConfiguredHost {
@@ -10,10 +14,10 @@ export interface DnsRecord extends ConfiguredHost {
   readonly zone: string;
   /** The source of the zone. If it is a guess by the public suffix list, check it at the DNS provider. */
   readonly zoneSource: ZoneMatch["zoneSource"];
-  readonly type: "CNAME" | "ALIAS" | "ANAME";
+  readonly type: "CNAME" | "ALIAS" | "ANAME" | AddressType;
   /** The value of the provider's name field: the label or labels below the zone, `@` at the apex. */
   readonly name: string;
-  /** The platform host, exactly. */
+  /** The platform host, exactly, or an address of the machine. */
   readonly value: string;
   /** In seconds. */
   readonly ttl: typeof RECORD_TTL_SECONDS;
@@ -47,11 +51,19 @@ export function recordIn(
   };
 }
 
+/** Returns the records of a host in its zone: one that points to the platform host, or one for each address. */
+export function recordsAt(zone: ZoneMatch, host: ConfiguredHost, target: Target): readonly DnsRecord[] {
+  if (typeof target === "string") return [recordIn(zone, host, target)];
+  return target.map((address) => {
+    return { ...recordIn(zone, host, address), type: typeOf(address), alternatives: [] };
+  });
+}
+
 /** Returns the records of every host, the primary first. */
 export function recordsOf(
   domains: DomainMapping,
-  target: string,
+  target: Target,
   knownZones?: readonly string[],
 ): readonly DnsRecord[] {
-  return hostsOf(domains).map((host) => recordOf(host, target, knownZones));
+  return hostsOf(domains).flatMap((host) => recordsAt(locateInZone(host.host, knownZones), host, target));
 }

@@ -51,7 +51,7 @@ describe("custom domains", () => {
     // The type checker says if one is missing.
     const properties = {
       ...{ host: true, role: true, state: true, attention: true, dns: true, certificate: true, found: true },
-      ...{ reasons: true, notes: true, record: true, advice: true, stack: true },
+      ...{ reasons: true, notes: true, records: true, advice: true, stack: true },
     } satisfies Record<keyof HostReport, true>;
     expect(rows.flatMap(([names = ""]) => names.split(", "))).toEqual(Object.keys(properties));
   });

@@ -136,7 +136,7 @@ describe.skipIf(skipsBecause("verification against nsd", reason))("verification 
   test("the record of a wildcard is distinguished from a record of the host", async () => {
     const wildcard = await verifyHost("any.wild.example.com", { resolver, target: TARGET });
     expect(wildcard.reasons[0]?.fix).toContain(
-      "set a CNAME record in place of any other record of any.wild:",
+      "set the CNAME record in place of any other record of any.wild:",
     );
     const own = await verifyHost("address.example.com", { resolver, target: TARGET });
     expect(own.reasons[0]?.fix).toContain(

@@ -340,7 +340,7 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       ["www.nameless.com", "nameless.com", "www", "pending_dns", ["zone_lame", "caa_unanswered"]],
     ])("%s is in the zone %s with the label %s, and %s", async (host, zone, name, state, codes) => {
       const report = await verify(host);
-      expect(report.record).toMatchObject({ zone, zoneSource: "dns", name });
+      expect(report.records).toMatchObject([{ zone, zoneSource: "dns", name }]);
       expect(report.state).toBe(state);
       expect(codesOf(report)).toEqual(codes);
       expect(report.notes).toEqual([]);
@@ -362,7 +362,7 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       parked.com | platform | pending_dns | wrong_target | A 192.0.2.80 | enter those at the registrar. Otherwise:
       // A name that exists only because of one below it has no record of the wildcard.
       shadow.wild.com | platform | pending_dns | record_missing | although the name exists | add the CNAME record: name shadow
-      any.wild.com | platform | pending_dns | wrong_target | as for every name that matches | set a CNAME record in place
+      any.wild.com | platform | pending_dns | wrong_target | as for every name that matches | set the CNAME record in place
       mail.wild.com | platform | pending_dns | record_missing | although the name exists | move its TXT and MX records to another name
       both.wild.com | platform | pending_dns | blocking_address | A 192.0.2.9 | move its MX records
       www.deep.wild.com | platform | pending_dns | wrong_target | from the DNAME record of deep.wild.com | choose a host that is not below deep.wild.com
@@ -455,7 +455,7 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
 
     test("a given zone takes the place of the one in DNS", async () => {
       const report = await verify("www.sub.shop.com", { zone: "shop.com" });
-      expect(report.record).toMatchObject({ zone: "shop.com", zoneSource: "given", name: "www.sub" });
+      expect(report.records).toMatchObject([{ zone: "shop.com", zoneSource: "given", name: "www.sub" }]);
     });
 
     test.each([

@@ -15,8 +15,10 @@ import {
   readVariable,
 } from "../settings.ts";
 import {
+  ADDRESS,
   addVerificationOptions,
   createVerification,
+  readAddresses,
   readTarget,
   readZones,
   type VerificationFlags,
@@ -26,6 +28,7 @@ export interface ConsoleDomainsFlags extends VerificationFlags {
   readonly domains?: string;
   readonly plan?: Plan;
   readonly target?: string;
+  readonly address?: readonly string[];
 }
 
 export function defineConsole(command: Command, context: CommandContext): void {
@@ -34,7 +37,8 @@ export function defineConsole(command: Command, context: CommandContext): void {
       .option("--port <port>", "the port to listen on, 0 for a free one", readPort, 0)
       .option("--domains <file>", "the domains file that 'serve' reads (STORE_ORDERS_DOMAINS)")
       .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
-      .option("--target <host>", "the platform host that the records of the domains file point to"),
+      .option("--target <host>", "the platform host that the records of the domains file point to")
+      .option(...ADDRESS),
   )
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .addHelpText("after", HELP)
@@ -76,16 +80,18 @@ export function readConsoleDomains(
   flags: ConsoleDomainsFlags,
   env: EnvironmentVariables,
 ): DomainsOptions | undefined {
-  const { domains, target } = flags;
+  const { domains } = flags;
+  const target = readAddresses(flags) ?? (flags.target === undefined ? undefined : readTarget(flags.target));
   const path = domains || readVariable(env, "STORE_ORDERS_DOMAINS");
   if (path === undefined) {
-    if (target !== undefined) throw invalidInput("--target", "Give the domains file, too, with --domains.");
+    const option = flags.target === undefined ? "--address" : "--target";
+    if (target !== undefined) throw invalidInput(option, "Give the domains file, too, with --domains.");
     return undefined;
   }
   return {
     path,
     plan: readPlan(flags, env),
-    ...(target === undefined ? {} : { target: readTarget(target) }),
+    ...(target === undefined ? {} : { target }),
     zones: readZones(flags.zone),
     ...createVerification(flags, "machine"),
   };
@@ -105,6 +111,6 @@ const PLAN_HELP =
 
 const HELP = `
 Examples:
-  $ store-orders console --domains domains.yaml --plan pro --target platform.example.net
+  $ store-orders console --domains domains.yaml --plan pro --address 203.0.113.7
 
 It listens on 127.0.0.1 only. On another machine, forward the port: ssh -L 8790:127.0.0.1:8790 HOST`;

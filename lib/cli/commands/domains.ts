@@ -2,11 +2,13 @@ import { type Command, Option } from "commander";
 import { mapBounded } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeLine, toPrintedJson } from "../../core/text.ts";
+import { explainAddresses, parseAddress } from "../../domains/addresses.ts";
 import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
+import type { Target } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/status/facts.ts";
-import { explainZone, findRecord } from "../../domains/status/facts.ts";
+import { explainZone, findRecords } from "../../domains/status/facts.ts";
 import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../domains/status/verify.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
 import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
@@ -31,17 +33,19 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .command("records")
     .description("Prints the records to set at the DNS provider, one per host.")
     .argument("<file>", "a domains file, YAML or JSON")
-    .requiredOption(...TARGET)
+    .option(...TARGET)
+    .option(...ADDRESS)
     .option(...RESOLVER)
     .option(...ZONE)
-    .action(async (file: string, flags: CheckFlags & { readonly target: readonly string[] }) => {
+    .action(async (file: string, flags: CheckFlags) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
-      const hosts = assignZones(readHosts(file, flags.target), flags.zone);
-      const find = (host: TargetedHost) => findRecord(resolver, host, host.target, { zone: host.zone });
-      const records = await mapBounded(hosts, MAX_CONCURRENT_HOSTS, find);
+      const hosts = assignZones(readHosts(file, flags), flags.zone);
+      const find = (host: TargetedHost) => findRecords(resolver, host, host.target, { zone: host.zone });
+      const records = (await mapBounded(hosts, MAX_CONCURRENT_HOSTS, find)).flat();
       const rows = records.map((record) => ({ ...record }));
       await printResults(context, COLUMNS, rows);
-      for (const note of new Set(records.flatMap(explainZone))) terminal.log(escapeLine(note));
+      const notes = [...records.flatMap(explainZone), ...explainAddresses(flags.address ?? [])];
+      for (const note of new Set(notes)) terminal.log(escapeLine(note));
     });
 
   addCheckOptions(group.command("check"))
@@ -84,6 +88,7 @@ function addCheckOptions(command: Command): Command {
     command
       .argument("[file]", "a domains file, YAML or JSON")
       .option(...TARGET)
+      .option(...ADDRESS)
       .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
   );
 }
@@ -151,6 +156,7 @@ const ZONE_LIMITS: DnsResolverOptions = { timeoutMs: 1000, maxAttempts: 1 };
 
 interface CheckFlags extends VerificationFlags {
   readonly target?: readonly string[];
+  readonly address?: readonly string[];
   readonly stack?: string;
   readonly verbose?: boolean;
 }
@@ -158,29 +164,49 @@ interface CheckFlags extends VerificationFlags {
 async function readHostsToCheck(
   { terminal }: CommandContext,
   file: string | undefined,
-  { stack, target, zone }: CheckFlags,
+  { stack, zone, ...flags }: CheckFlags,
 ): Promise<StackDomains & { readonly deployment: Deployment }> {
   if (stack !== undefined) {
-    if (file !== undefined || target !== undefined)
-      throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit the file and --target.");
+    if (file !== undefined || flags.target !== undefined || flags.address !== undefined)
+      throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit everything else.");
     const { hosts, knownZones } = await readStackDomains(stack, terminal);
     return { hosts: assignZones(hosts, zone), knownZones, deployment: "stack" };
   }
   if (file === undefined)
     throw invalidInput("file", "Give a domains file, or the outputs of a stack with --stack.");
-  if (target === undefined)
-    throw invalidInput("--target", "Give the platform host that the records point to.");
-  const hosts = assignZones(readHosts(file, target), zone);
-  const isStack = hosts.some((host) => isPlatformHost(host.target));
+  const hosts = assignZones(readHosts(file, flags), zone);
+  const isStack = hosts.some((host) => typeof host.target === "string" && isPlatformHost(host.target));
   return { hosts, knownZones: [], deployment: isStack ? "stack" : "machine" };
 }
 
 /** Reads the hosts of a file with their targets. These commands are about DNS, so they do not check the plan. */
-function readHosts(file: string, targets: readonly string[]): readonly TargetedHost[] {
-  return assignTargets(hostsOf(readDomainsFile(file, "pro")), targets);
+function readHosts(file: string, flags: CheckFlags): readonly TargetedHost[] {
+  const addresses = readAddresses(flags);
+  if (addresses === undefined && flags.target === undefined)
+    throw invalidInput(
+      "--target",
+      "Give the host that the records point to, or for one machine its --address.",
+    );
+  const hosts = hostsOf(readDomainsFile(file, "pro"));
+  if (addresses === undefined) return assignTargets(hosts, flags.target ?? []);
+  return hosts.map((host) => ({ ...host, target: addresses }));
 }
 
-type TargetedHost = HostToVerify & { readonly target: string };
+type TargetedHost = HostToVerify & { readonly target: Target };
+
+/** The addresses of one machine, which stand in place of a target. */
+export function readAddresses(flags: Pick<CheckFlags, "address"> & { readonly target?: unknown }) {
+  if (flags.address !== undefined && flags.target !== undefined) {
+    const reason =
+      "Records either point to the host of a platform or have the addresses of one machine. Omit --target.";
+    throw invalidInput("--address", reason);
+  }
+  return flags.address;
+}
+
+function readAddress(text: string): string {
+  return parseAddress(text) ?? invalid("Write an IPv4 or IPv6 address, such as 203.0.113.7 or 2001:db8::7.");
+}
 
 function assignZones<T extends HostToVerify>(hosts: readonly T[], values?: readonly string[]): readonly T[] {
   const zones = readZones(values, (name) => hosts.some(({ host }) => host === name));
@@ -254,6 +280,12 @@ const TARGET = [
   each(String),
 ] as const;
 
+export const ADDRESS = [
+  "--address <ip>",
+  "in place of --target: the public address of the one machine that serves the hosts (repeatable)",
+  each(readAddress),
+] as const;
+
 const RESOLVER = [
   "--resolver <address>",
   "the DNS server to query, such as 1.1.1.1:53 (default: the system's)",
@@ -275,4 +307,5 @@ A domains file, whose first line is for editors:
 
 Examples:
   $ store-orders domains records domains.yaml --target abc.execute-api.eu-central-1.amazonaws.com
+  $ store-orders domains check domains.yaml --address 203.0.113.7 --address 2001:db8::7
   $ pulumi stack output domains --json | store-orders domains check --stack -`;

@@ -129,7 +129,7 @@ export function defineServe(command: Command, context: CommandContext): void {
           if (storeFlags.json) await printResult(context, result);
           else {
             const nextSteps = terminal.display ? formatNextSteps(result, storeFlags) : "";
-            await terminal.print(formatStartMessage(result) + nextSteps);
+            await terminal.print(formatStartMessage({ ...result, domains: file }) + nextSteps);
           }
           if (demo && key === undefined) warn(explainNotSeeded(storeFlags));
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
@@ -346,13 +346,18 @@ interface StartInfo {
   readonly docs: string;
   readonly database: string;
   readonly metrics?: string | undefined;
+  readonly domains: string | undefined;
   /** The key of the demo account if it was just issued. */
   readonly key: string | null;
 }
 
-function formatStartMessage({ url, docs, database, metrics, key }: StartInfo): string {
+function formatStartMessage({ url, docs, database, metrics, domains, key }: StartInfo): string {
   const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
   if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
+  if (domains !== undefined)
+    lines.push(
+      `domains        check with: store-orders domains check ${domains} --address ADDRESS_OF_THIS_MACHINE`,
+    );
   if (key !== null) {
     lines.push(`key            ${key}            shown once`);
     lines.push(`try            curl --compressed -H 'Authorization: Bearer ${key}' ${url}/store/orders`);

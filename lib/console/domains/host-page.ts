@@ -31,7 +31,7 @@ export async function sendHostPage(
     and <code>redirects</code> in <code>${file.name}</code>.`;
   const actions = html`${stateBadge(host, checked)}${removeDialog(view, host, snapshot)}`;
   const body = html`<div class="columns">
-      ${recordPanel(host, await progress.record(host), checked === undefined)}
+      ${recordPanel(host, await progress.records(host), checked === undefined)}
       ${verificationPanel(view, host, checked, context.clock())}
     </div>`;
   const isRunning = checked === undefined && host.target !== undefined;
@@ -53,20 +53,22 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
   return { kind: "success", message };
 }
 
-/** The record to set at the DNS provider, each value with a button that copies it. Its zone may be a guess. */
-function recordPanel({ target }: HostToVerify, record: DnsRecord, showsNotes: boolean): Html {
-  const { type, name, zone, alternatives } = record;
-  const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
-  const rows = [
-    row("Type", "record-type", type, alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`),
-    row("Name", "record-name", name, place),
-    target === undefined ? UNKNOWN_VALUE : row("Value", "record-value", target, "exactly as written"),
-    row("TTL", "record-ttl", `${RECORD_TTL_SECONDS}`, "seconds, one hour"),
-  ];
-  const body = html`<dl class="record">${rows}</dl>
-      ${type === "CNAME" ? "" : APEX}
-      ${showsNotes ? notesOf(explainZone(record)) : ""}`;
-  return panel("record", "Record to set at the DNS provider", body);
+/** The records to set at the DNS provider, each value with a button that copies it. Their zone may be a guess. */
+function recordPanel({ target }: HostToVerify, records: readonly DnsRecord[], showsNotes: boolean): Html {
+  const lists = records.map(({ type, name, zone, value, alternatives }, index) => {
+    const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
+    const id = (part: string) => (index === 0 ? `record-${part}` : `record-${part}-${index + 1}`);
+    const others = alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`;
+    return html`<dl class="record">
+      ${row("Type", id("type"), type, others)}
+      ${row("Name", id("name"), name, place)}
+      ${target === undefined ? UNKNOWN_VALUE : row("Value", id("value"), value, "exactly as written")}
+      ${row("TTL", id("ttl"), `${RECORD_TTL_SECONDS}`, "seconds, one hour")}
+    </dl>${type === "ALIAS" || type === "ANAME" ? APEX : ""}`;
+  });
+  const notes = showsNotes ? notesOf(records.slice(0, 1).flatMap(explainZone)) : "";
+  const title = `${records.length === 1 ? "Record" : "Records"} to set at the DNS provider`;
+  return panel("record", title, html`${lists}${notes}`);
 }
 
 const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME

@@ -3,14 +3,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { hostsOf } from "../../domains/mapping.ts";
-import { type DnsRecord, recordOf } from "../../domains/records.ts";
+import { type DnsRecord, recordsAt, type Target } from "../../domains/records.ts";
 import type { Deployment } from "../../domains/status/facts.ts";
-import { type CertificateProbe, findRecord } from "../../domains/status/facts.ts";
+import { type CertificateProbe, findRecords } from "../../domains/status/facts.ts";
 import { addHost, nextStatus, statusAt } from "../../domains/status/status.ts";
 import type { SeenHost } from "../../domains/status/steps.ts";
 import { type HostToVerify, type ObservedHost, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
+import { locateInZone } from "../../domains/zone.ts";
 
 import type { FileProblem } from "../../files/config-file.ts";
 import {
@@ -26,8 +27,8 @@ export interface DomainsOptions {
   readonly path: string;
   /** The plan of the project. */
   readonly plan: Plan;
-  /** The platform host that the records point to, if known. */
-  readonly target?: string;
+  /** The platform host that the records point to, or the addresses of this machine, if known. */
+  readonly target?: Target;
   /** The zones of hosts, by host. They override the zones that DNS has. @default none */
   readonly zones?: ReadonlyMap<string, string>;
   readonly resolver: DnsResolver;
@@ -112,7 +113,7 @@ export function createProgress(
 ) {
   const verification = { resolver, authorities, probe, deployment: DEPLOYMENT };
   const checked = new Map<string, CheckedHost>();
-  const records = new Map<string, { readonly at: Instant; readonly record: Promise<DnsRecord> }>();
+  const records = new Map<string, { readonly at: Instant; readonly found: Promise<readonly DnsRecord[]> }>();
   const running = new Map<string, Promise<void>>();
   /** The hosts that somebody waits for: those that were not looked up yet, and all after "Verify all". */
   const awaited = new Set<string>();
@@ -125,8 +126,7 @@ export function createProgress(
     const at = clock();
     const before = checked.get(host.host)?.status ?? addHost(host.host, at);
     checked.set(host.host, { status: nextStatus(before, seen, at), seen, observedAt: at });
-    const { record } = seen;
-    if (record !== undefined) records.set(host.host, { at, record: Promise.resolve(record) });
+    records.set(host.host, { at, found: Promise.resolve(seen.records) });
   }
 
   /** One verification of a host at a time. It never throws: an error is part of its result. */
@@ -163,15 +163,15 @@ export function createProgress(
 
   return {
     of,
-    /** The record that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
-    record(host: HostToVerify): Promise<DnsRecord> {
+    /** The records that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
+    records(host: HostToVerify): Promise<readonly DnsRecord[]> {
       const { target = "", zone } = host;
       const last = records.get(host.host);
       const isOld = last === undefined || clock() - last.at >= MAX_RECORD_AGE_MS;
-      const record = isOld ? findRecord(memoizeResolver(resolver), host, target, { zone }) : last.record;
-      if (isOld) records.set(host.host, { at: clock(), record });
-      const guess = recordOf(host, target, zone === undefined ? [] : [zone]);
-      return Promise.race([record, wait(MAX_RECORD_WAIT_MS, guess, { ref: false })]);
+      const found = isOld ? findRecords(memoizeResolver(resolver), host, target, { zone }) : last.found;
+      if (isOld) records.set(host.host, { at: clock(), found });
+      const guess = recordsAt(locateInZone(host.host, zone === undefined ? [] : [zone]), host, target);
+      return Promise.race([found, wait(MAX_RECORD_WAIT_MS, guess, { ref: false })]);
     },
     /** Verifies a host now. One that needs attention starts anew. */
     async verify(host: HostToVerify): Promise<void> {

@@ -41,7 +41,7 @@ export function verificationPanel(
 
 /** What is missing in a console that was started without the host of the platform. */
 export const UNKNOWN_TARGET = html`The console does not know the host name of the platform, to which the records point, so it
-  can verify no domain. Start it again with <code>--target HOST</code>.`;
+  can verify no domain. Start it again with <code>--target HOST</code>, or for one machine with <code>--address IP</code>.`;
 
 function result(checked: CheckedHost, now: Instant): Html {
   const { reasons, notes } = checked.seen;

@@ -1,7 +1,9 @@
+import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
+import { explainAddresses, parseAddress } from "../addresses.ts";
 import { explainTopLevel } from "../hostname.ts";
 import type { ConfiguredHost } from "../mapping.ts";
-import { type DnsRecord, recordIn } from "../records.ts";
+import { type DnsRecord, recordsAt, type Target } from "../records.ts";
 import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
 import { checkRecords } from "../verification/check-records.ts";
 import { explain } from "../verification/explain-records.ts";
@@ -49,8 +51,11 @@ export interface DnsFacts extends HostFacts {
 /** Options of `verifyHost`. */
 export interface VerificationOptions {
   readonly resolver: DnsResolver;
-  /** The platform host that the record must point to. Omit it if the platform has not assigned one yet. */
-  readonly target?: string | undefined;
+  /**
+   * The platform host that the record must point to, or the addresses of the one machine that serves the host. Omit it if the
+   * platform has not assigned one yet.
+   */
+  readonly target?: Target | undefined;
   /**
    * The certificate authorities from which the certificate may be requested. One that may issue it suffices.
    * @default Amazon's
@@ -75,7 +80,9 @@ export async function findFacts(host: string, options: VerificationOptions): Pro
   const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
   const zone = await findZone(resolver, host, options);
   const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
-  const input = { ...zone, host, target: normalizeName(target ?? "the platform host"), authorities, methods };
+  const addresses = typeof target === "object" ? target.map(readAddress) : undefined;
+  const name = normalizeName(addresses?.join(", ") ?? `${target ?? "the platform host"}`);
+  const input = { ...zone, host, target: name, addresses, authorities, methods };
   const [validation, caa, found] = await Promise.all([
     checkValidation(resolver, input, validationRecord),
     checkCaa(resolver, input),
@@ -93,7 +100,11 @@ export async function findFacts(host: string, options: VerificationOptions): Pro
     certificate,
     ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
     reasons,
-    notes: [...explainZone(zone), ...[records, caa].flatMap((result) => result.notes ?? [])],
+    notes: [
+      ...explainZone(zone),
+      ...explainAddresses(addresses ?? []),
+      ...[records, caa].flatMap((result) => result.notes ?? []),
+    ],
   };
 }
 
@@ -146,15 +157,22 @@ export type CertificateCheck =
 /** Reads the certificate of a host. An implementation never throws and returns in bounded time. */
 export type CertificateProbe = (host: string) => Promise<CertificateCheck>;
 
-/** Finds the record that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
-export async function findRecord(
+function readAddress(text: string): string {
+  const address = parseAddress(text);
+  if (address === undefined) throw invalidInput("target", `${text || '""'} is not an IP address.`);
+  return address;
+}
+
+/** Finds the records that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
+export async function findRecords(
   resolver: DnsResolver,
   host: ConfiguredHost,
-  target: string,
+  target: Target,
   hints: ZoneHints,
-): Promise<DnsRecord> {
-  const record = recordIn(await findZone(resolver, host.host, hints), host, target);
-  if (record.type !== "ALIAS") return record;
-  const type = findApexRecord(recordsIn<"NS">(await resolver(record.zone, "NS")));
-  return type === undefined ? record : { ...record, type, alternatives: [] };
+): Promise<readonly DnsRecord[]> {
+  const records = recordsAt(await findZone(resolver, host.host, hints), host, target);
+  const [{ type, zone } = {}] = records;
+  if (type !== "ALIAS" || zone === undefined) return records;
+  const own = findApexRecord(recordsIn<"NS">(await resolver(zone, "NS")));
+  return own === undefined ? records : records.map((record) => ({ ...record, type: own, alternatives: [] }));
 }

@@ -8,7 +8,7 @@ import {
   type CertificateProbe,
   type DnsFacts,
   findFacts,
-  findRecord,
+  findRecords,
   type VerificationOptions,
 } from "./facts.ts";
 import { REASONS } from "./reasons.ts";
@@ -61,8 +61,8 @@ export interface HostToVerify
 
 /** The verification of a host, with the record that it needs and the next steps. */
 export interface HostReport extends ConfiguredHost, Verification {
-  /** Missing if the host has no target yet. */
-  readonly record?: DnsRecord;
+  /** Empty if the host has no target yet. */
+  readonly records: readonly DnsRecord[];
   /** The next steps in this state, one per entry. The fix of each reason is in the reason. */
   readonly advice: readonly string[];
   /** The status of the host in the last update of the stack that serves it, if that was given. */
@@ -85,10 +85,9 @@ export async function verifyHosts(
     const { host, role, target = options.target, zone, stack, validationRecord } = each;
     const hints = { ...options, zone };
     const verification = await verifyHost(host, { ...hints, resolver, target, validationRecord });
-    const record =
-      target === undefined ? {} : { record: await findRecord(resolver, { host, role }, target, hints) };
+    const records = target === undefined ? [] : await findRecords(resolver, { host, role }, target, hints);
     const advice = adviceFor(verification, options.deployment);
-    return { role, ...verification, ...record, advice, ...(stack === undefined ? {} : { stack }) };
+    return { role, ...verification, records, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);
 }

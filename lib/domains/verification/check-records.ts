@@ -1,3 +1,4 @@
+import { formatAddresses, isPrivateAddress, parseAddress } from "../addresses.ts";
 import type { Reason } from "../status/reasons.ts";
 import { namesWithin } from "../zone.ts";
 import { explain } from "./explain-records.ts";
@@ -9,9 +10,9 @@ import {
   isSameResult,
   type ServerResult,
 } from "./host-check.ts";
-import { findApexRecord, isPrivateAddress, isProxyAddress } from "./providers.ts";
+import { findApexRecord, isProxyAddress } from "./providers.ts";
 import { type DnsFailure, type DnsResolver, firstFailure, followCnames, recordsIn } from "./resolver.ts";
-import { compareWithTarget, type TargetComparison } from "./target-addresses.ts";
+import { compareWithMachine, compareWithTarget, type TargetComparison } from "./target-addresses.ts";
 
 /**
  * Queries whether the records of a host point to the platform: both the resolver, which may have cached an old answer,
@@ -19,8 +20,11 @@ import { compareWithTarget, type TargetComparison } from "./target-addresses.ts"
  */
 export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput): Promise<HostCheckResult> {
   const nameServers = recordsIn<"NS">(await resolver(zoned.zone, "NS")).toSorted();
-  const compare = compareWithTarget(resolver, zoned.target);
-  const input = { ...zoned, nameServers, apexRecord: findApexRecord(nameServers), compare };
+  const { target, addresses } = zoned;
+  const compare = addresses ? compareWithMachine(addresses) : compareWithTarget(resolver, target);
+  // A machine needs no CNAME below the apex either.
+  const apex = zoned.apex || addresses !== undefined;
+  const input = { ...zoned, apex, nameServers, apexRecord: findApexRecord(nameServers), compare };
   const [remembered, said] = await Promise.all([
     queryRecords(resolver, input),
     checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),
@@ -52,17 +56,19 @@ function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[
 }
 
 async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise<HostCheckResult> {
-  const { host, target } = input;
+  const { host, target, addresses: own } = input;
   const chain = await followCnames(resolver, host);
-  const [, pointsTo] = chain.names;
+  const [, alias] = chain.names;
+  // A CNAME may lead to the addresses of the machine, such as that of a redirect to the primary.
+  const pointsTo = own === undefined || chain.end === "loop" || chain.end === "nxdomain" ? alias : undefined;
   if (pointsTo === target) {
     const reasons = await Promise.all([checkMixedRecords(resolver, input), checkTarget(resolver, input)]);
     return { reasons: reasons.flat(), found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
     const [mixed, wildcard, dname] = await Promise.all([
-      checkMixedRecords(resolver, input),
-      input.apex ? false : matchesWildcard(resolver, host, [pointsTo]),
+      own === undefined ? checkMixedRecords(resolver, input) : [],
+      matchesWildcard(resolver, input, [pointsTo]),
       findDname(resolver, input),
     ]);
     const wrong = explain(input).wrongCname(chain, dname);
@@ -71,9 +77,13 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
   if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
 
-  const answers = await Promise.all([resolver(host, "A"), resolver(host, "AAAA")]);
+  const answers = await Promise.all([resolver(chain.last, "A"), resolver(chain.last, "AAAA")]);
   const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
-  if (addresses.length > 0) return compareAddresses(resolver, input, addresses);
+  if (addresses.length > 0) {
+    const result = await compareAddresses(resolver, input, addresses);
+    if (alias === undefined || result.reasons.length === 0) return result;
+    return { reasons: [explain(input).wrongCname(chain, await findDname(resolver, input))] };
+  }
   const failure = firstFailure(answers);
   if (failure !== undefined) return explainFailure(resolver, input, failure);
   return checkMissing(resolver, input, "no such record, although the name exists");
@@ -85,20 +95,21 @@ async function checkMissing(
   found: string,
 ): Promise<HostCheckResult> {
   const { host, zone } = input;
+  // Providers append the zone to the name of a record, also to a full one.
+  const named = { ...input, host: `${host}.${zone}`, label: host };
+  const types = input.addresses === undefined ? (["CNAME"] as const) : (["A", "AAAA"] as const);
   const [completed, ns, beside] = await Promise.all([
-    // Providers append the zone to the name of a record, also to a full one.
-    resolver(`${host}.${zone}`, "CNAME"),
+    Promise.all(types.map((type) => resolver(named.host, type))),
     resolver(zone, "NS"),
     findBeside(resolver, input),
   ]);
-  const values = recordsIn<"CNAME">(completed);
-  const named = { ...input, host: `${host}.${zone}` };
+  const values = completed.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
   // A wildcard or DNAME record of the zone answers for that name, too.
-  const isCompleted =
-    values.length > 0 &&
-    !(await matchesWildcard(resolver, named.host, values)) &&
-    (await findDname(resolver, named)) === undefined;
-  const missing = explain(input).missing(found, isCompleted, beside);
+  const isOther =
+    values.length === 0 ||
+    (await matchesWildcard(resolver, named, values)) ||
+    (await findDname(resolver, named)) !== undefined;
+  const missing = explain(input).missing(found, isOther ? undefined : named.host, beside);
   return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
 }
 
@@ -113,11 +124,11 @@ async function findDname(resolver: DnsResolver, { host, zone }: HostCheckInput) 
 }
 
 /** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */
-async function findBeside(resolver: DnsResolver, { host, apex }: HostCheckInput): Promise<readonly string[]> {
-  if (apex) return [];
+async function findBeside(resolver: DnsResolver, input: HostCheckInput): Promise<readonly string[]> {
+  if (input.apex) return [];
   const beside = (["TXT", "MX"] as const).map(async (type) => {
-    const values = recordsIn<"TXT" | "MX">(await resolver(host, type));
-    const isOwn = values.length > 0 && !(await matchesWildcard(resolver, host, values, [type]));
+    const values = recordsIn<"TXT" | "MX">(await resolver(input.host, type));
+    const isOwn = values.length > 0 && !(await matchesWildcard(resolver, input, values, [type]));
     return isOwn ? [type] : [];
   });
   return (await Promise.all(beside)).flat();
@@ -165,7 +176,7 @@ async function checkMixedRecords(resolver: DnsResolver, input: RecordsInput): Pr
   const mixed = mayHaveMore ? [] : strays;
   if (mixed.length === 0 && beside.length === 0) return [];
   const reason = explain(input).mixedRecords(mixed, beside);
-  const isWildcard = !input.apex && (await matchesWildcard(resolver, input.host, mixed));
+  const isWildcard = await matchesWildcard(resolver, input, mixed);
   return [isWildcard ? explain(input).wildcard(reason) : reason];
 }
 
@@ -175,9 +186,13 @@ async function compareAddresses(
   input: RecordsInput,
   addresses: readonly string[],
 ): Promise<HostCheckResult> {
-  const { host, target, apex } = input;
+  const { target, apex } = input;
   const compared = await input.compare(addresses);
   const { strays, expected, mayHaveMore, failure } = compared;
+  const present = addresses.map((address) => parseAddress(address) ?? address);
+  const missing = input.addresses?.filter((address) => !present.includes(address)) ?? [];
+  if (strays.length === 0 && missing.length > 0)
+    return { reasons: [explain(input).missing(formatAddresses(addresses), undefined, [], missing)] };
   if (strays.length === 0) return { reasons: [], found: explain(input).describeAddresses(addresses) };
   const isForeign = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
   if (failure !== undefined && !isForeign) return { reasons: [explain(input).unanswered(target, failure)] };
@@ -187,7 +202,7 @@ async function compareAddresses(
   if (mayHaveMore && !isForeign) return { reasons: [explain(input).strayAddresses(compared)] };
   const [beside, wildcard] = await Promise.all([
     findBeside(resolver, input),
-    apex ? false : matchesWildcard(resolver, host, strays),
+    matchesWildcard(resolver, input, strays),
   ]);
   const isPartly = strays.length < addresses.length;
   const { strayAddresses, wrongAddresses } = explain(input);
@@ -220,11 +235,13 @@ const PROBE_LABEL = "store-orders-wildcard-probe";
 /** True if other names below the same parent have the same records: they come from a wildcard record. */
 async function matchesWildcard(
   resolver: DnsResolver,
-  name: string,
+  { host, label }: HostCheckInput,
   values: readonly string[],
   types: readonly ("CNAME" | "A" | "AAAA" | "TXT" | "MX")[] = ["CNAME", "A", "AAAA"],
 ): Promise<boolean> {
-  const sibling = `${PROBE_LABEL}${name.slice(name.indexOf("."))}`;
+  // An apex is no name that a wildcard of its zone matches.
+  if (label === "@" || values.length === 0) return false;
+  const sibling = `${PROBE_LABEL}${host.slice(host.indexOf("."))}`;
   const answers = await Promise.all(types.map((type) => resolver(sibling, type)));
   const found = answers.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
   return values.some((value) => found.includes(value));

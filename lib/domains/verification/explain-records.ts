@@ -1,17 +1,17 @@
 /** The reasons why the records of a host are wrong, in words: found, expected, and the fix. Pure. */
+import { formatAddresses, isPrivateAddress, typeOf } from "../addresses.ts";
 import { RECORD_TTL_SECONDS } from "../records.ts";
 import type { Reason, ReasonCode } from "../status/reasons.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { HostCheckInput, ServerResult } from "./host-check.ts";
-import { isParkingServer, isPrivateAddress, isProxyAddress } from "./providers.ts";
+import { isParkingServer, isProxyAddress } from "./providers.ts";
 import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
-import { type AddressComparison, typeOf } from "./target-addresses.ts";
+import type { AddressComparison } from "./target-addresses.ts";
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
 export function explain(input: HostCheckInput) {
-  const { host, zone, label, target, apex, apexRecord, nameServers = [] } = input;
+  const { host, zone, label, target, addresses, apex, apexRecord, nameServers = [] } = input;
   const provider = `At the DNS provider of ${zone}`;
-  const record = `name ${label}, value ${target}, TTL ${RECORD_TTL_SECONDS}`;
   // The delegation is a matter of the registrar, or of the zone above.
   const enterNameServers =
     registrableDomainOf(zone) === zone
@@ -25,7 +25,21 @@ export function explain(input: HostCheckInput) {
       ? ""
       : `DNS asks ${nameServers.join(", ")} for ${zone}${looks}: if your provider's name servers are others, ${enterNameServers}.`;
   const type = apex ? describeApexRecord(apexRecord) : "CNAME";
-  const right = `${type} ${target}`;
+  const right = addresses === undefined ? `${type} ${target}` : formatAddresses(addresses);
+  const ttl = `TTL ${RECORD_TTL_SECONDS}`;
+
+  /** The record to set, or those with some of the machine's addresses. */
+  function records(wanted: readonly string[] = addresses ?? []): string {
+    const [value = target, ...others] = wanted;
+    if (others.length > 0) return `records ${formatAddresses(wanted)}: name ${label}, ${ttl}`;
+    const own = wanted.length === 0 ? type : typeOf(value);
+    return `${own} record: name ${label}, value ${value}, ${ttl}`;
+  }
+
+  /** What is right, with the addresses that this has. */
+  function rightWith(expected: readonly string[]): string {
+    return addresses !== undefined || expected.length === 0 ? right : `${right} (${expected.join(", ")})`;
+  }
 
   function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
     const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
@@ -47,11 +61,18 @@ export function explain(input: HostCheckInput) {
   }
 
   return {
-    /** `isCompleted`: the full name of the record was completed with the zone, as many providers do. */
-    missing(found: string, isCompleted: boolean, beside: readonly string[]): Reason {
-      const fix = isCompleted
-        ? `rename the CNAME record ${host}.${zone} to ${label}: the provider appends the zone to the name.`
-        : `add the ${type} record: ${record}.`;
+    /** `completed`: the full name of the record if it was completed with the zone, as many providers do. */
+    missing(
+      found: string,
+      completed: string | undefined,
+      beside: readonly string[],
+      wanted?: readonly string[],
+    ): Reason {
+      const kind = addresses === undefined ? "CNAME record" : "records";
+      const fix =
+        completed === undefined
+          ? `add the ${records(wanted)}.`
+          : `rename the ${kind} ${completed} to ${label}: the provider appends the zone to the name.`;
       return reason("record_missing", found, `${provider}, ${fix}${move(beside)}`);
     },
 
@@ -85,7 +106,10 @@ export function explain(input: HostCheckInput) {
       }
       const isCompleted = names[1] === `${target}.${zone}`;
       const hint = isCompleted ? " End it with a dot: the provider has appended the zone." : "";
-      const fix = `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`;
+      const fix =
+        addresses === undefined
+          ? `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`
+          : `${provider}, remove the CNAME record ${label}, then add the ${records()}.`;
       return reason(code, found, fix);
     },
 
@@ -103,14 +127,14 @@ export function explain(input: HostCheckInput) {
         ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
         : `${remove(strays)}.`;
       const code = mayHaveMore ? "target_varies" : "stray_address";
-      return reason(code, formatAddresses(strays), fix, `${right} (${expected.join(", ")})`);
+      return reason(code, formatAddresses(strays), fix, rightWith(expected));
     },
 
     /** The host has none of the platform's addresses, at a subdomain in place of the CNAME that it needs. */
     wrongAddresses({ strays, expected }: AddressComparison, beside: readonly string[]): Reason {
       const code = apex ? "wrong_target" : "blocking_address";
       const found = formatAddresses(strays);
-      const wanted = apex && expected.length > 0 ? `${right} (${expected.join(", ")})` : right;
+      const wanted = apex ? rightWith(expected) : right;
       if (strays.some(isPrivateAddress)) {
         const fix =
           "An internal DNS server answers, which visitors do not ask. Check again with a public one, such as --resolver 1.1.1.1.";
@@ -120,13 +144,14 @@ export function explain(input: HostCheckInput) {
         const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
-      const fix = `${remove(strays)}, then add the ${type} record: ${record}.${move(beside)}`;
+      const fix = `${remove(strays)}, then add the ${records()}.${move(beside)}`;
       return reason(code, found, fix, wanted);
     },
 
     /** A wrong record comes from a wildcard record, so there may be none of the host itself to change or remove. */
     wildcard({ code, found }: Reason): Reason {
-      const fix = `${provider}, set a CNAME record in place of any other record of ${label}: ${record}. It takes precedence over the wildcard record, which can stay.`;
+      const [kind, details] = records().split(/: (?=name )/);
+      const fix = `${provider}, set the ${kind} in place of any other record of ${label}: ${details}. It takes precedence over the wildcard record, which can stay.`;
       return reason(code, `${found}, as for every name that matches a wildcard record`, fix);
     },
 
@@ -174,8 +199,10 @@ export function explain(input: HostCheckInput) {
     },
 
     /** The addresses of a host that are the platform's, and the record that they come from. */
-    describeAddresses: (addresses: readonly string[]): string =>
-      `${formatAddresses(addresses)}, the addresses of ${target} (${describeApexRecord(apexRecord)})`,
+    describeAddresses: (found: readonly string[]): string =>
+      addresses === undefined
+        ? `${formatAddresses(found)}, the addresses of ${target} (${describeApexRecord(apexRecord)})`
+        : formatAddresses(found),
   };
 }
 
@@ -194,10 +221,4 @@ const MEMORY = "Your resolver remembers the old answer until its TTL has passed.
 function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
   if (type === undefined) return "ALIAS, ANAME or flattened CNAME";
   return type === "CNAME" ? "flattened CNAME" : type;
-}
-
-/** In one order, because servers vary it. */
-function formatAddresses(addresses: readonly string[]): string {
-  const typed = addresses.map((address) => `${typeOf(address)} ${address}`);
-  return typed.toSorted().join(", ");
 }

@@ -9,6 +9,8 @@ export interface HostCheckInput extends ZoneMatch {
   readonly host: string;
   /** If it is not known, a description that stands for it in the reasons. */
   readonly target: string;
+  /** The addresses of the one machine that serves the host, in place of a target. */
+  readonly addresses?: readonly string[] | undefined;
   /** The name servers of the zone, as the resolver has them. */
   readonly nameServers?: readonly string[];
   /** True for the validation record of a certificate, whose target need not have an address. */

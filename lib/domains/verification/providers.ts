@@ -1,3 +1,4 @@
+import { isInRanges } from "../addresses.ts";
 import type { DnsRecord } from "../records.ts";
 import { isWithin } from "../zone.ts";
 
@@ -30,15 +31,7 @@ export const CLOUDFLARE_RANGES: readonly string[] = `
   .split(/\s+/);
 
 /** True for an address of Cloudflare's proxy, which hides the target of a record. */
-export const isProxyAddress = (address: string): boolean => hasPrefix(address, CLOUDFLARE_PREFIXES);
-
-/** True for an address that only an internal network has (RFC 1918, 4193, 6598, 6890). */
-export const isPrivateAddress = (address: string): boolean => hasPrefix(address, PRIVATE_PREFIXES);
-
-function hasPrefix(address: string, prefixes: readonly string[]): boolean {
-  const bits = bitsOf(address);
-  return prefixes.some((prefix) => bits.startsWith(prefix));
-}
+export const isProxyAddress = (address: string): boolean => isInRanges(address, CLOUDFLARE_RANGES);
 
 /** True for a name server of those that registrars give domains which nothing is set up for. */
 export function isParkingServer(nameServer: string): boolean {
@@ -49,25 +42,3 @@ export function isParkingServer(nameServer: string): boolean {
 /** The zones of name servers that park domains, and whose names do not say so. */
 const PARKING =
   "above.com afternic.com bodis.com dan.com huge-domains.com namefind.com undeveloped.com".split(" ");
-
-/** The family and the bits of an address in the usual notation (RFC 4291, section 2.2). */
-function bitsOf(address: string): string {
-  const toBits = (numbers: readonly string[], radix: number, length: number) =>
-    numbers.map((number) => Number.parseInt(number, radix).toString(2).padStart(length, "0")).join("");
-  if (!address.includes(":")) return `4 ${toBits(address.split("."), 10, 8)}`;
-  const groupsOf = (text: string) => text.split(":").filter(Boolean);
-  // A resolver of the caller's can answer with more groups than there are.
-  const zeros = "0:".repeat(Math.max(0, 8 - groupsOf(address).length));
-  return `6 ${toBits(groupsOf(address.replace("::", `:${zeros}`)), 16, 16)}`;
-}
-
-function prefixOf(range: string): string {
-  const [net = "", length] = range.split("/");
-  return bitsOf(net).slice(0, "4 ".length + Number(length));
-}
-
-const CLOUDFLARE_PREFIXES = CLOUDFLARE_RANGES.map(prefixOf);
-const PRIVATE_PREFIXES =
-  "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7 fe80::/10"
-    .split(" ")
-    .map(prefixOf);

@@ -1,8 +1,6 @@
+import { type AddressType, parseAddress, typeOf } from "../addresses.ts";
 import { findNameServers, findZone } from "./find-zone.ts";
 import { type DnsFailure, type DnsResolver, followCnames, recordsIn } from "./resolver.ts";
-
-/** The type of the record for an address. */
-export type AddressType = "A" | "AAAA";
 
 /** The addresses of a host beside those of its target. */
 export interface AddressComparison {
@@ -80,9 +78,15 @@ export function compareWithTarget(resolver: DnsResolver, target: string): Target
   };
 }
 
+/** The comparison with the addresses of one machine. */
+export function compareWithMachine(addresses: readonly string[]): TargetComparison {
+  return async (found) => {
+    const strays = found.filter((address) => !addresses.includes(parseAddress(address) ?? address));
+    return { strays, expected: addresses, mayHaveMore: false };
+  };
+}
+
 function once<Value>(run: () => Promise<Value>): () => Promise<Value> {
   let started: Promise<Value> | undefined;
   return () => (started ??= run());
 }
-
-export const typeOf = (address: string): AddressType => (address.includes(":") ? "AAAA" : "A");

@@ -114,6 +114,12 @@ describe("what the console's domains come from", () => {
     });
   });
 
+  test("for one machine, its addresses instead of a platform host", () => {
+    const flags = { domains: "d.yaml", address: ["203.0.113.7", "2001:db8::7"] };
+    expect(read(flags)).toMatchObject({ target: flags.address });
+    expect(() => read({ ...flags, target: "a.example.net" })).toThrow("Omit --target.");
+  });
+
   test("without options, what 'serve' reads from the environment", () => {
     const env = { STORE_ORDERS_DOMAINS: "e.yaml", STORE_ORDERS_PLAN: "pro" };
     const options = read({}, env);

@@ -239,6 +239,7 @@ test.each([
     certificate: "allowed",
     reasons: [reason],
     notes: [],
+    records: [],
     advice: [],
   };
   const live = { ...addHost(A, NOON), state: "live" } as const;

@@ -26,6 +26,26 @@ test("domains records reads YAML and JSON, and prints a table or JSON", async ()
   ]);
 });
 
+test("one machine needs no second name: its addresses stand in place of the target", async () => {
+  const lines = ["orders.example.com", "www.orders.example.com"].map((host) => `${host} A 198.51.100.7`);
+  await using server = await startDnsServer(`example.com NS ns.example.net\n${lines.join("\n")}`);
+  const words = ["domains.yaml", "--address", "198.51.100.7", "--resolver", server.address];
+  const right = await cli.run(["domains", "check", ...words]);
+  expect(right.stdout).toContain("2 of 2 hosts verified.");
+  expect(right.stdout).toContain("note      198.51.100.7 is a documentation address");
+  const both = [...words, "--address", "2001:DB8::7"];
+  const missing = await cli.run(["domains", "check", ...both]);
+  expect([missing.status, missing.stdout]).toEqual([1, expect.stringContaining("add the AAAA record")]);
+  const records = await cli.run(["domains", "records", ...both, "--json"]);
+  expect(records.stderr).toContain("2001:db8::7 is a documentation address");
+  expect(JSON.parse(records.stdout)).toMatchObject([
+    { host: "orders.example.com", type: "A", name: "orders", value: "198.51.100.7", alternatives: [] },
+    { host: "orders.example.com", type: "AAAA", name: "orders", value: "2001:db8::7" },
+    { host: "www.orders.example.com", type: "A", name: "www.orders" },
+    { host: "www.orders.example.com", type: "AAAA" },
+  ]);
+});
+
 test("domains check queries live DNS and exits with 1 until every host is verified", async () => {
   const wrong = `${TARGET} A 192.0.2.1\nexample.com NS ns.example.net\norders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME old.example.net`;
   const right = wrong.replace("old.example.net", TARGET);
@@ -72,13 +92,13 @@ test.each([
     ["records", "nowhere.yaml", "--target", TARGET],
     "nowhere.yaml: The file does not exist (ENOENT)",
   ],
-  ["no target", ["records", "domains.yaml"], "required option '--target <target>'"],
+  ["no target", ["records", "domains.yaml"], "--target: Give the host"],
   [
     "a stack file that does not exist",
     ["check", "--stack", "nowhere.json"],
     "nowhere.json: The file does not exist (ENOENT)",
   ],
-  ["no target to check", ["check", "domains.yaml"], "--target: Give the platform host"],
+  ["no target to check", ["check", "domains.yaml"], "or for one machine its --address."],
   ["neither a file nor a stack", ["check"], "Give a domains file, or the outputs of a stack with --stack."],
   [
     "both a file and a stack",
@@ -105,6 +125,12 @@ test.each([
     ["records", "domains.yaml", "--target", "http://a.b"],
     "--target: http://a.b: This is a URL.",
   ],
+  [
+    "a target and an address",
+    ["check", "domains.yaml", "--target", TARGET, "--address", "203.0.113.7"],
+    "--address: Records either point to the host of a platform or have the addresses of one machine.",
+  ],
+  ["no address", ["watch", "domains.yaml", "--address", "203.0.113"], "Write an IPv4 or IPv6 address"],
   [
     "an unknown authority",
     ["check", "domains.yaml", "--target", TARGET, "--authority", "me"],

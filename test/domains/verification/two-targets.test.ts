@@ -19,12 +19,10 @@ interface Expected {
   readonly codes: readonly [readonly string[], readonly string[]];
 }
 
-const verified = { states: ["verified", "verified"], wrong: [false, false] } as const;
 const secondWrong = { states: ["verified", "pending_dns"], wrong: [false, true] } as const;
 const none: readonly string[] = [];
 
 test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
-  ["have their own records", RIGHT, {}, { ...verified, codes: [none, none] }],
   [
     "have each other's target",
     `${ORDERS} CNAME ${B}\n${WWW} CNAME ${A}`,
@@ -42,12 +40,6 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
     { ...secondWrong, codes: [none, ["wrong_target"]] },
   ],
   [
-    "share a wildcard with the target of the first",
-    `*.example.com CNAME ${A}`,
-    {},
-    { ...secondWrong, codes: [none, ["wrong_target"]] },
-  ],
-  [
     "differ in the CAA records of their targets",
     `${RIGHT}\n${B} ${FORBIDDING}`,
     {},
@@ -56,22 +48,6 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
       wrong: [false, false],
       codes: [none, ["caa_forbids"]],
     },
-  ],
-  [
-    "inherit forbidding CAA records, of which the first target's own permit",
-    `${RIGHT}\nexample.com ${FORBIDDING}\n${A} CAA 0 issue "amazon.com"`,
-    {},
-    {
-      states: ["verified", "needs_attention"],
-      wrong: [false, false],
-      codes: [none, ["caa_forbids"]],
-    },
-  ],
-  [
-    "have CAA records for wildcards only",
-    `${RIGHT}\nexample.com CAA 0 issuewild ";"`,
-    {},
-    { ...verified, codes: [none, none] },
   ],
   [
     "have a target each, of which the second fails",
@@ -83,38 +59,11 @@ test.each<[string, string, Readonly<Record<string, Failure>>, Expected]>([
       codes: [none, ["dns_unanswered", "caa_unanswered"]],
     },
   ],
-  [
-    "are in a lame zone",
-    RIGHT,
-    { "example.com": "SERVFAIL" },
-    {
-      states: ["pending_dns", "pending_dns"],
-      wrong: [false, false],
-      codes: [
-        ["zone_lame", "caa_unanswered"],
-        ["zone_lame", "caa_unanswered"],
-      ],
-    },
-  ],
-  [
-    "are in a zone that does not respond",
-    RIGHT,
-    { "example.com": "timeout" },
-    {
-      states: ["unknown", "unknown"],
-      wrong: [false, false],
-      codes: [
-        ["dns_unanswered", "caa_unanswered"],
-        ["dns_unanswered", "caa_unanswered"],
-      ],
-    },
-  ],
 ])(
   "two hosts with two targets that %s are reported each by itself",
   async (_name, zone, failures, expected) => {
     await using server = await startDnsServer(BASE + zone, failures);
-    const timeoutMs = Object.values(failures).includes("timeout") ? 250 : 2000;
-    const resolver = createDnsResolver({ servers: [server.address], timeoutMs, maxAttempts: 1 });
+    const resolver = createDnsResolver({ servers: [server.address], timeoutMs: 20_000, maxAttempts: 1 });
     const hosts: readonly HostToVerify[] = [
       { host: ORDERS, role: "primary", target: A },
       { host: WWW, role: "redirect", target: B },

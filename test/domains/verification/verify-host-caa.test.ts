@@ -110,12 +110,6 @@ describe("verification of CAA records", () => {
     });
   });
 
-  test("the lookup of CAA records climbs past names without any", async () => {
-    const host = "v1.eu.orders.example.com";
-    const { reasons } = await verify(host, `${host} CNAME ${TARGET}\nexample.com ${FORBIDDING}`);
-    expect(reasons).toMatchObject([{ code: "caa_forbids", name: "example.com" }]);
-  });
-
   test("only the nearest set of CAA records decides, whether it permits or forbids", async () => {
     const near = (one: string, above: string) =>
       verify(`v1.${HOST}`, `v1.${HOST} CNAME ${TARGET}\n${HOST} ${one}\nexample.com ${above}`);

@@ -15,7 +15,7 @@ describe("verification of a subdomain with a wildcard record", () => {
       expect(verification).toMatchObject({ state: "pending_dns", dns });
       expect(verification.reasons[0]).toMatchObject({
         found: `${found}, as for every name that matches a wildcard record`,
-        fix: `At the DNS provider of example.com, set a CNAME record in place of any other record of orders: name orders, value ${TARGET}, TTL 3600. It takes precedence over the wildcard record, which can stay.${ASKED}`,
+        fix: `At the DNS provider of example.com, set the CNAME record in place of any other record of orders: name orders, value ${TARGET}, TTL 3600. It takes precedence over the wildcard record, which can stay.${ASKED}`,
       });
     },
   );
@@ -39,7 +39,7 @@ describe("verification of a subdomain with a wildcard record", () => {
   test("a wildcard is found for a host that is several labels below it", async () => {
     const label = "v".repeat(63);
     const { reasons } = await verify(`${label}.eu.example.com`, "*.example.com A 192.0.2.1");
-    expect(reasons[0]?.fix).toContain(`set a CNAME record in place of any other record of ${label}.eu:`);
+    expect(reasons[0]?.fix).toContain(`set the CNAME record in place of any other record of ${label}.eu:`);
   });
 
   test("the record of an apex is its own, whatever the zone above answers", async () => {

@@ -75,7 +75,7 @@ example.org NS ns10.dnsmadeeasy.com
   });
 
   test("the record of an apex is of the type that its provider has, and only an ALIAS has alternatives", async () => {
-    const records = (await reportOnHosts()).map(({ record }) => [
+    const records = (await reportOnHosts()).map(({ records: [record] }) => [
       record?.zoneSource,
       record?.type,
       record?.name,

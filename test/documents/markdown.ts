@@ -19,7 +19,7 @@ export interface Table {
 
 /** Every document of the project. */
 export const DOCUMENTS: readonly Document[] = globSync(
-  ["*.md", ".github/**/*.md", "{lib,infra,test}/**/*.md"],
+  ["*.md", ".github/**/*.md", "{lib,infra,test,findings}/**/*.md"],
   {
     cwd: ROOT,
     exclude: ["**/node_modules/**"],

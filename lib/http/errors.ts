@@ -28,7 +28,8 @@ export const ERRORS = {
   rate_limit_exceeded: { status: 429, message: "Rate limit exceeded. Wait for the time in Retry-After." },
   api_key_banned: {
     status: 429,
-    message: "The API key is temporarily banned. Wait for the time in Retry-After.",
+    message:
+      "The API key is banned because requests went on after a 429. Send none until the time in Retry-After is over, and from then on wait as each 429 says.",
   },
   headers_too_large: { status: 431, message: "The request's header fields are too large." },
   internal_error: { status: 500, message: "Something went wrong on our side." },

@@ -26,7 +26,10 @@ export interface HandlerOptions {
   };
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
-  /** The rules by which rejected requests ban a key. @default more than 20 in a minute that count ban it for 15 minutes */
+  /**
+   * The rules by which rejected requests ban a key; lib/client/retries.md says which clients do not wait.
+   * @default more than 20 in a minute that count ban it for 15 minutes
+   */
   readonly banPolicy?: BanPolicy;
   /** The plans of accounts; any other gets 401. Pass the same to `createAccounts`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;

@@ -172,7 +172,8 @@ export function describeRejections(account: Account, id: string, now: Instant, p
     bannedUntil === undefined
       ? ""
       : html` Then the key was banned until <time>${formatInstant(bannedUntil)}</time>; requests
-        during the ban are not counted.`;
+        during the ban are not counted. Tell its owner to wait as each 429 says: what their client does with a 429
+        is in lib/client/retries.md.`;
   const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
   const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];
   const which = firstAt === undefined ? formatCount(count) : "some";

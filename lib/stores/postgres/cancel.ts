@@ -73,15 +73,15 @@ const CANCELLABLE = LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent
 const CANCELLED = LIFECYCLE.table.pending.cancel.to;
 
 /**
- * A driver can serialize a value for a parameter of the type jsonb once more, so JSON is sent as text. The condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction
+ * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction
  * has locked the order. It returns the orders that it has cancelled, and the row of the account, as they were before.
  */
 export function cancelText(schema: string): string {
   const limit = (name: keyof PlanLimits, column: string) =>
-    `CASE plans ->> a.plan WHEN 'custom' THEN a.${column} ELSE (plans -> a.plan ->> '${name}')::numeric END`;
+    `CASE $6::jsonb ->> a.plan WHEN 'custom' THEN a.${column} ELSE ($6::jsonb -> a.plan ->> '${name}')::numeric END`;
   return `WITH
     current AS MATERIALIZED (
-      SELECT ${SET_DURABLE}, $6::text::jsonb AS plans
+      SELECT ${SET_DURABLE}
       FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'),
     admitted AS MATERIALIZED (
       SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS})::text AS state

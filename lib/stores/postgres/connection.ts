@@ -16,7 +16,6 @@ import {
   notCommitted,
   notConfirmed,
   openTransaction,
-  type PostgresNotice,
   toStoreError,
 } from "./errors.ts";
 import type { Rows, Statement } from "./statement.ts";
@@ -54,6 +53,13 @@ export interface PooledConnection extends PostgresConnection {
   on?(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
   /** Removes a listener. */
   removeListener?(event: "error" | "notice", listener: (message: Error & PostgresNotice) => void): unknown;
+}
+
+/** A notice or warning of the server. */
+export interface PostgresNotice {
+  readonly code?: string | undefined;
+  /** The function of the server that reported it. */
+  readonly routine?: string | undefined;
 }
 
 /** A query as `pg` takes it. One without values can have several statements. */

@@ -1,13 +1,7 @@
 import { invalidInput, ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
+import type { PostgresNotice } from "./connection.ts";
 import type { Rows } from "./statement.ts";
-
-/** A notice or warning of the server. */
-export interface PostgresNotice {
-  readonly code?: string | undefined;
-  /** The function of the server that reported it. */
-  readonly routine?: string | undefined;
-}
 
 /** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {

@@ -17,9 +17,6 @@ import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
 import { ownPools, type PostgresPool } from "./connection.ts";
-
-export type { PostgresNotice } from "./errors.ts";
-
 import { readConnectionString, validatePoolSize } from "./connection-string.ts";
 import { type Database, migrateTables, openDatabase } from "./database.ts";
 import { createOrderStore, type PostgresOrderStore } from "./orders.ts";
@@ -39,6 +36,7 @@ export type { Store } from "../store.ts";
 export type {
   PooledConnection,
   PostgresConnection,
+  PostgresNotice,
   PostgresPool,
   PostgresQuery,
 } from "./connection.ts";

@@ -64,6 +64,6 @@ ${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
 export function explainNotSeeded(flags: StoreFlags): string {
   return (
     "The database has data already, so no demo data was added. A key is shown only when it is issued. To issue one " +
-    `(create the account first if it is gone), run:\n  ${toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags)}`
+    `(create the account first if it is gone), run: ${toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags)}`
   );
 }

@@ -55,12 +55,16 @@ export function createServiceLog(
   /** Logs a message about the process. The details are in lines of JSON only. */
   function write(level: LogLevel, message: string, details?: object): void {
     if (!isLogged(level)) return;
-    log(isReadable ? escapeLine(message) : formatLogEntry(level, message, new Date(clock()), details));
+    const text = message.length > MAX_MESSAGE_CHARS ? `${message.slice(0, MAX_MESSAGE_CHARS)}…` : message;
+    log(isReadable ? escapeLine(text) : formatLogEntry(level, text, new Date(clock()), details));
   }
 
   /** `onRequest` logs a finished request. It is missing if no request would be logged. */
   return { onRequest: logLevel === "silent" ? undefined : onRequest, write };
 }
+
+/** The message about a file that is wrong everywhere names each place. */
+const MAX_MESSAGE_CHARS = 10_000;
 
 /** A failure of the service is an error. A rejected request is not, nor one with an unknown method (501). */
 function levelOf({ status, bodyEnd }: RequestEvent): LogLevel {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formatPath, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
+import { assertOptions, formatPath, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
 import { withoutEval } from "../core/schema.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
 import { parseCustomHost } from "./hostname.ts";
@@ -27,6 +27,7 @@ export interface DomainContext {
  * ```
  */
 export function defineDomains(input: DomainsInput, context: DomainContext = {}): DomainMapping {
+  assertOptions(context, ["plan"]);
   const parsed = parseDomains(input, context);
   if (!parsed.ok) throw new InvalidInputError(parsed.issues);
   return parsed.domains;

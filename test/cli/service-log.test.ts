@@ -106,3 +106,16 @@ test("a request with an unknown method is no error of the service", () => {
   onRequest?.({ ...EVENT, method: "TRACE", status: 501, errorCode: "not_implemented" }, {});
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ method: "TRACE", status: 501, level: "info" });
 });
+
+test("a message about many problems is cut, and keeps its level", () => {
+  const { lines, write } = createFixture("info");
+  write("warn", "problem; ".repeat(100_000));
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      at: expect.any(String),
+      level: "warn",
+      message: expect.stringMatching(/^(problem; ){1000}.{0,1000}…$/),
+    },
+  ]);
+  expect(lines[0]?.length).toBeLessThan(11_000);
+});

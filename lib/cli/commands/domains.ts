@@ -16,6 +16,7 @@ import { isWithin } from "../../domains/zone.ts";
 import { readDomainsFile } from "../../files/domains-file.ts";
 import { createCertificateProbe } from "../../node/certificate-probe.ts";
 import { type AnswerListener, createDnsResolver, type DnsResolverOptions } from "../../node/dns-resolver.ts";
+import { PLANS, type Plan } from "../../plans/plan-limits.ts";
 import { each, invalid, nameFlags } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
@@ -37,6 +38,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .option(...ADDRESS)
     .option(...RESOLVER)
     .option(...ZONE)
+    .addOption(planOption())
     .action(async (file: string, flags: CheckFlags) => {
       const resolver = memoizeResolver(createResolver(flags.resolver, ZONE_LIMITS));
       const hosts = assignZones(readHosts(file, flags), flags.zone);
@@ -83,12 +85,18 @@ export function defineDomains(group: Command, context: CommandContext): void {
     });
 }
 
+const planOption = () =>
+  new Option("--plan <plan>", "the plan of the project, as for 'serve' (default: not checked)").choices(
+    PLANS,
+  );
+
 function addCheckOptions(command: Command): Command {
   return addVerificationOptions(
     command
       .argument("[file]", "a domains file, YAML or JSON")
       .option(...TARGET)
       .option(...ADDRESS)
+      .addOption(planOption())
       .option("--stack <file>", "the outputs of a stack instead of a domains file, or - for standard input"),
   );
 }
@@ -159,6 +167,7 @@ interface CheckFlags extends VerificationFlags {
   readonly address?: readonly string[];
   readonly stack?: string;
   readonly verbose?: boolean;
+  readonly plan?: Plan;
 }
 
 async function readHostsToCheck(
@@ -179,7 +188,7 @@ async function readHostsToCheck(
   return { hosts, knownZones: [], deployment: isStack ? "stack" : "machine" };
 }
 
-/** Reads the hosts of a file with their targets. These commands are about DNS, so they do not check the plan. */
+/** Reads the hosts of a file with their targets. These commands are about DNS, so they check the plan only if it is given. */
 function readHosts(file: string, flags: CheckFlags): readonly TargetedHost[] {
   const addresses = readAddresses(flags);
   if (addresses === undefined && flags.target === undefined)
@@ -187,7 +196,7 @@ function readHosts(file: string, flags: CheckFlags): readonly TargetedHost[] {
       "--target",
       "Give the host that the records point to, or for one machine its --address.",
     );
-  const hosts = hostsOf(readDomainsFile(file, "pro"));
+  const hosts = hostsOf(readDomainsFile(file, flags.plan ?? "pro"));
   if (addresses === undefined) return assignTargets(hosts, flags.target ?? []);
   return hosts.map((host) => ({ ...host, target: addresses }));
 }

@@ -12,7 +12,7 @@ import { findKeyHeaderProblem, type HandlerOptions } from "../../http/options.ts
 import { findBasePathProblem } from "../../http/path.ts";
 import { V2_PREVIEW_OPERATIONS } from "../../http/v2-preview.ts";
 import type { MetricsOptions } from "../../metrics/index.ts";
-import { docsPage } from "../../node/docs/docs-page.ts";
+import { docsPage, hasDocsPage } from "../../node/docs/docs-page.ts";
 import type { ConnectionLimits } from "../../node/limits.ts";
 import { formatHost } from "../../node/listen.ts";
 import { startNodeServer } from "../../node/server.ts";
@@ -124,7 +124,8 @@ export function defineServe(command: Command, context: CommandContext): void {
           // Seed only while the server is listening, so that the key is always shown.
           const key = demo ? await seedDemo(store, env, clock) : undefined;
           const root = `${server.url}${basePath}`;
-          const [url, docs] = [`${root}${API_VERSION_PATH}`, `${root}${DOCS_PATH}`];
+          const url = `${root}${API_VERSION_PATH}`;
+          const docs = hasDocsPage() ? `${root}${DOCS_PATH}` : null;
           const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };
           if (storeFlags.json) await printResult(context, result);
           else {
@@ -343,7 +344,8 @@ async function switchOutboxOn({ outbox }: Store): Promise<void> {
 
 interface StartInfo {
   readonly url: string;
-  readonly docs: string;
+  /** Missing without the package of the page. */
+  readonly docs: string | null;
   readonly database: string;
   readonly metrics?: string | undefined;
   readonly domains: string | undefined;
@@ -352,7 +354,11 @@ interface StartInfo {
 }
 
 function formatStartMessage({ url, docs, database, metrics, domains, key }: StartInfo): string {
-  const lines = [`Store Orders   ${url}`, `docs           ${docs}`, `database       ${database}`];
+  const lines = [
+    `Store Orders   ${url}`,
+    `docs           ${docs ?? "not shown: npm install swagger-ui-dist"}`,
+    `database       ${database}`,
+  ];
   if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
   if (domains !== undefined)
     lines.push(

@@ -53,17 +53,17 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
   return { kind: "success", message };
 }
 
-/** The records to set at the DNS provider, each value with a button that copies it. Their zone may be a guess. */
+/** The records to set at the DNS provider, with buttons that copy names and values. Their zone may be a guess. */
 function recordPanel({ target }: HostToVerify, records: readonly DnsRecord[], showsNotes: boolean): Html {
   const lists = records.map(({ type, name, zone, value, alternatives }, index) => {
     const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
     const id = (part: string) => (index === 0 ? `record-${part}` : `record-${part}-${index + 1}`);
     const others = alternatives.length === 0 ? "" : `or ${alternatives.join(", or ")}`;
     return html`<dl class="record">
-      ${row("Type", id("type"), type, others)}
+      ${row("Type", undefined, type, others)}
       ${row("Name", id("name"), name, place)}
       ${target === undefined ? UNKNOWN_VALUE : row("Value", id("value"), value, "exactly as written")}
-      ${row("TTL", id("ttl"), `${RECORD_TTL_SECONDS}`, "seconds, one hour")}
+      ${row("TTL", undefined, `${RECORD_TTL_SECONDS}`, "seconds, one hour")}
     </dl>${type === "ALIAS" || type === "ANAME" ? APEX : ""}`;
   });
   const notes = showsNotes ? notesOf(records.slice(0, 1).flatMap(explainZone)) : "";
@@ -76,10 +76,11 @@ const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME reco
 
 const UNKNOWN_VALUE = html`<div><dt>Value</dt><dd>Not known; see Verification.</dd></div>`;
 
-function row(label: string, id: string, value: string, hint: string): Html {
+/** @param id that of the value, if it can be copied */
+function row(label: string, id: string | undefined, value: string, hint: string): Html {
   return html`<div>
     <dt>${label}</dt>
-    <dd><code id="${id}">${value}</code> <span class="quiet small">${hint}</span></dd>
-    <dd><button type="button" data-copy="${id}" aria-label="Copy ${label.toLowerCase()}">Copy</button></dd>
+    <dd><code${id && html` id="${id}"`}>${value}</code> <span class="quiet small">${hint}</span></dd>
+    ${id && html`<dd><button type="button" data-copy="${id}" aria-label="Copy ${label.toLowerCase()}">Copy</button></dd>`}
   </div>`;
 }

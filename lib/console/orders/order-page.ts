@@ -17,6 +17,7 @@ import { formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
+  formatInstant,
   type Html,
   type Notice,
   panel,
@@ -60,7 +61,12 @@ export async function sendOrderPage(
   const isFinished = isKnown && eventsThatChange(order, now).length === 0;
   const changes = history.map(({ event, at, by = "–", requestId = "–" }) => ({
     id: `change-${event}`,
-    cells: [event, new Date(at).toISOString(), html`<code>${by}</code>`, html`<code>${requestId}</code>`],
+    cells: [
+      event,
+      html`<time>${formatInstant(at)}</time>`,
+      html`<code>${by}</code>`,
+      html`<code>${requestId}</code>`,
+    ],
   }));
   const shipped = "Shipped: it can no longer be cancelled. Fulfil marks it as complete.";
   const next = isFinished ? "Nothing more can happen to this order." : status === "shipped" ? shipped : "";

@@ -75,6 +75,15 @@ export function docsPage(options: DocsPageOptions = {}): DocumentSource {
 }
 
 /** In a bundle this module is elsewhere, or nowhere. webpack replaces what it finds to be an imported `createRequire`. */
+/** True if the page can be served: its package is optional. */
+export function hasDocsPage(): boolean {
+  try {
+    return resolveInstalled("swagger-ui-dist/package.json") !== "";
+  } catch {
+    return false;
+  }
+}
+
 function resolveInstalled(specifier: string): string {
   const folder = process.cwd();
   const { dirname = folder }: { readonly dirname?: string } = import.meta;

@@ -19,6 +19,11 @@ test("domains records reads YAML and JSON, and prints a table or JSON", async ()
     /^orders\.example\.com +primary +example\.com +CNAME +orders +abc\.platform\.example +3600/m,
   );
   expect(stdout).toMatch(/^www\.orders\.example\.com +redirect +example\.com +CNAME +www\.orders +abc/m);
+  const refused = await cli.run(["domains", "records", "domains.yaml", "--target", TARGET, "--plan", "free"]);
+  expect(refused).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("Custom domains need the plan"),
+  });
   const records = await cli.json("domains", "records", "domains.json", "--target", TARGET);
   expect(records).toMatchObject([
     { host: "orders.example.com", type: "CNAME", name: "orders", value: TARGET, ttl: 3600 },

@@ -102,7 +102,7 @@ test("serve prints no secret of a webhook that was passed instead of a file, or 
 });
 
 test("serve reports errors that are larger than the log's buffer", async () => {
-  const keys = Array.from({ length: 15_000 }, (_, index) => `  key-${index}: 1\n`);
+  const keys = Array.from({ length: 3_600 }, (_, index) => `  key-${index}: 1\n`);
   writeFileSync(join(cli.directory, "huge.yaml"), `domains:\n${keys.join("")}`);
   const flags = ["--port", "0", "--database", "none.db", "--plan", "pro", "--domains", "huge.yaml"];
   for (const more of [[], ["--json"]]) {
@@ -161,7 +161,7 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   expect(rest).toMatchObject({ status: 0, stdout: second.message });
   const [, notice = ""] = rest.stderr.split("\n");
   const [, printed = ""] =
-    /^The database has data already.*run:\n {2}(.*)$/.exec(JSON.parse(notice).message) ?? [];
+    /^The database has data already.*run: (.*)$/.exec(JSON.parse(notice).message) ?? [];
   expect(printed).toBe("npm run --silent cli -- keys issue --account demo --database demo.db");
   expect(rest.stderr).not.toContain("so_test_");
   expect(await cli.run(["orders", "export", "--database", "demo.db"])).toEqual(before);

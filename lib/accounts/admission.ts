@@ -18,7 +18,7 @@ import { type ApiKey, banEndAt, isActive, type RejectionCount } from "./account.
 export interface BanPolicy {
   /** The number of rejected requests of one key in one minute window that count and do not ban it. The next one does. */
   readonly maxRejections: number;
-  /** The length of a ban, at most `MAX_BAN_MS`. */
+  /** The length of a ban, at most 90 days. */
   readonly durationMs: number;
 }
 

@@ -32,8 +32,6 @@ export {
   type ApiKey,
   addKey,
   isActive,
-  MAX_ACTIVE_KEYS,
-  MAX_OVERLAP_MS,
   type RejectionCount,
   revokeKey,
   rotateKey,
@@ -60,11 +58,9 @@ export {
   decideRejections,
   type InvalidKey,
   type KeyState,
-  MAX_BAN_MS,
   type Rejection,
 } from "./admission.ts";
-export { type AnonymousCallers, createAnonymousCallers } from "./anonymous-callers.ts";
 export { type Environment, generateKey, type ParsedKey, redactKeys } from "./api-key.ts";
-export { hashKey, parseKey } from "./hash-key.ts";
+export { hashKey } from "./hash-key.ts";
 export type { FindAccount, ImportedKeys } from "./imported-keys.ts";
 export { withRejectionCache } from "./rejection-cache.ts";

@@ -13,7 +13,7 @@ export const SIZE_LIMITS = [
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],
     unit: "words",
-    max: 54_800,
+    max: 55_000,
   },
 ] as const;
 

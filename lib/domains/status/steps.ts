@@ -46,7 +46,7 @@ export function adviceFor(
       return [
         deployment === "stack"
           ? "The certificate is issued automatically, usually within a couple of minutes."
-          : "The server in front, such as Caddy, requests the certificate, usually within a couple of minutes.",
+          : "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot.",
       ];
     case "live":
       return ["Nothing to do."];

@@ -263,9 +263,7 @@ test.each([
 test("the advice is for what serves the hosts", async () => {
   await using server = await startDnsServer(SHOP);
   const check = ["domains", "check", "domains.yaml", "--target", TARGET, "--resolver", server.address];
-  expect((await cli.run(check)).stdout).toContain(
-    "The server in front, such as Caddy, requests the certificate",
-  );
+  expect((await cli.run(check)).stdout).toContain("Caddy in front requests the certificate by itself");
 });
 
 test("domains schema prints the JSON Schema of a domains file", async () => {

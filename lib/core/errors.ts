@@ -128,7 +128,11 @@ export function toIssues(
     return [{ path: formatPath(path), message: /[.!?]$/.test(message) ? message : `${message}.` }];
   const allowed = keysAt(path);
   const fix = allowed.length === 0 ? "Remove it." : `Remove it, or use one of: ${allowed.join(", ")}.`;
-  return keys.map((key) => ({ path: formatPath([...path, key]), message: `Unknown key. ${fix}` }));
+  return keys.map((key) => {
+    const similar = similarTo(key, allowed);
+    const meant = similar === undefined ? fix : `Did you mean '${similar}'? Otherwise remove it.`;
+    return { path: formatPath([...path, key]), message: `Unknown key. ${meant}` };
+  });
 }
 
 /** Writes a path as people do: `domains.redirects[0].from`. */
@@ -162,7 +166,31 @@ const FUNCTIONS = /^(?:clock|fetch|wait|hosts|pets|documents|accountOf|on[A-Z].*
 const ARRAYS = /^(?:operations|servers|corsOrigins)$/;
 
 function explainUnknownOption(name: string, known: readonly string[]): string {
-  const similar = known.find((each) => each.toLowerCase().startsWith(name.slice(0, 4).toLowerCase()));
+  const similar = similarTo(name, known);
   const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
   return `There is no option of this name. ${fix}`;
+}
+
+/** The known name that a mistyped one is most like: with at most two wrong characters, or the same beginning. */
+function similarTo(name: string, known: readonly string[]): string | undefined {
+  const text = name.slice(0, 40).toLowerCase();
+  const [nearest] = known
+    .map((each) => ({ each, errors: editDistance(text, each.toLowerCase()) }))
+    .sort((one, other) => one.errors - other.errors);
+  if (nearest !== undefined && nearest.errors <= 2 && nearest.errors * 2 <= text.length) return nearest.each;
+  return text.length < 3 ? undefined : known.find((each) => each.toLowerCase().startsWith(text.slice(0, 4)));
+}
+
+/** The characters to add, remove or replace (Levenshtein's distance). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (const [above, char] of [...from].entries()) {
+    const next = [above + 1];
+    for (let at = 0; at < to.length; at++) {
+      const replaced = (row[at] ?? 0) + (char === to[at] ? 0 : 1);
+      next.push(Math.min((next[at] ?? 0) + 1, (row[at + 1] ?? 0) + 1, replaced));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

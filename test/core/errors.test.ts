@@ -116,10 +116,23 @@ test("a schema error becomes issues with a path and a sentence, one for each unk
   const unknown = { code: "unrecognized_keys", path, message: "", keys: ["form", "too"] };
   const allowed = (at: readonly PropertyKey[]) => (at === path ? ["from", "to"] : []);
   expect(toIssues(unknown, allowed)).toEqual([
-    { path: "domains.redirects[0].form", message: "Unknown key. Remove it, or use one of: from, to." },
-    { path: "domains.redirects[0].too", message: "Unknown key. Remove it, or use one of: from, to." },
+    { path: "domains.redirects[0].form", message: "Unknown key. Did you mean 'from'? Otherwise remove it." },
+    { path: "domains.redirects[0].too", message: "Unknown key. Did you mean 'to'? Otherwise remove it." },
   ]);
   expect(toIssues({ ...unknown, path: [], keys: ["x"] }, allowed)).toEqual([
     { path: "x", message: "Unknown key. Remove it." },
   ]);
+  // Case and the beginning of a name count too; an empty name, or one that resembles none, names all.
+  for (const [key, meant] of [
+    ["TIMEOUTSECOND", "timeoutSeconds"],
+    ["timeout", "timeoutSeconds"],
+    ["holds", "hold"],
+  ])
+    expect(
+      toIssues({ ...unknown, keys: [`${key}`] }, () => ["hold", "timeoutSeconds"])[0]?.message,
+    ).toContain(`'${meant}'`);
+  for (const key of ["", "at", "bold-x", "h".repeat(100_000)])
+    expect(toIssues({ ...unknown, keys: [key] }, () => ["hold", "domains"])[0]?.message).toContain(
+      "hold, domains",
+    );
 });

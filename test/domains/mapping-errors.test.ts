@@ -30,7 +30,7 @@ describe("an invalid mapping", () => {
     [
       "an unknown key",
       `${P}\nalias: [a.example.com]`,
-      { "domains.alias": "Unknown key. Remove it, or use one of: primary, aliases, redirects." },
+      { "domains.alias": "Unknown key. Did you mean 'aliases'? Otherwise remove it." },
     ],
     [
       "an unknown key of a redirect",

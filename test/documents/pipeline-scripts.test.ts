@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -10,6 +10,7 @@ describe("the scripts of the pipeline", () => {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-pipeline-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const script = (path: string) => join(ROOT, ".github/actions", path);
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const archive = "the archive";
   const sha256 = createHash("sha256").update(archive).digest("hex");
   const tool = (name: string, text: string) => {
@@ -17,9 +18,10 @@ describe("the scripts of the pipeline", () => {
     chmodSync(join(folder, name), 0o755);
   };
   tool("curl", `while [ $# -gt 1 ]; do [ "$1" = -o ] && file=$2; shift; done; printf '${archive}' >"$file"`);
-  tool("tar", 'echo "tar $*"');
+  // Unpacks a command line that repeats what it is called with.
+  const CLI = `printf '#!/bin/sh\\necho "pulumi $*"; exit $((STATUS))\\n' >"$bin/pulumi"; chmod +x "$bin/pulumi"`;
+  tool("tar", `echo "tar $*"; bin="\${@: -1}"; ${CLI}`);
   tool("gh", 'echo "$NEWEST"');
-  tool("npx", 'echo "npx $*"; exit $((STATUS))');
   const run = (name: string, args: readonly string[], env: Readonly<Record<string, string>>) => {
     const home = mkdtempSync(join(folder, "home-"));
     const PATH = `${folder}:${process.execPath.replace(/\/[^/]*$/, "")}:/usr/bin:/bin`;
@@ -30,7 +32,6 @@ describe("the scripts of the pipeline", () => {
 
   test("Pulumi and both providers are installed in the versions of package.json", () => {
     const { status, stdout } = run("install/install.sh", [], checksums);
-    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     expect(status).toBe(0);
     expect(stdout).toContain(`pulumi-v${devDependencies.pulumi}-linux-x64.tar.gz --strip-components=1`);
     for (const name of ["aws", "cloudflare"])
@@ -45,20 +46,29 @@ describe("the scripts of the pipeline", () => {
       for (const wrong of ["0".repeat(64), ""]) {
         const { status, stdout } = run("install/install.sh", [], { ...checksums, [name]: wrong });
         expect(status).not.toBe(0);
-        expect(stdout).not.toMatch(/^(tar|npx)/m);
+        expect(stdout).not.toMatch(/^(tar|pulumi)/m);
       }
     },
   );
+
+  test("without the command line, nothing is downloaded in its place", () => {
+    tool("npx", "echo downloading");
+    const env = { GITHUB_OUTPUT: join(folder, "nothing"), RUNNER_TEMP: folder };
+    const { status, stdout } = run("install/preview.sh", ["staging"], env);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^The Pulumi CLI [\d.]+ is not installed: .* See infra\/README\.md#deploy\.\n$/);
+  });
 
   test.each(["0", "255"])(
     "a preview that exits with %s passes its text on and exits with the same status",
     (status) => {
       const output = join(folder, `output-${status}`);
-      const result = run("install/preview.sh", ["staging"], {
-        GITHUB_OUTPUT: output,
-        RUNNER_TEMP: folder,
-        STATUS: status,
-      });
+      const PULUMI_HOME = join(folder, "pulumi");
+      const bin = join(PULUMI_HOME, "versions", devDependencies.pulumi, "bin");
+      mkdirSync(bin, { recursive: true });
+      spawnSync("bash", ["-c", CLI], { env: { PATH: process.env["PATH"], bin } });
+      const env = { GITHUB_OUTPUT: output, RUNNER_TEMP: folder, STATUS: status, PULUMI_HOME };
+      const result = run("install/preview.sh", ["staging"], env);
       expect(result.status).toBe(Number(status));
       const [first = "", text, , last] = readFileSync(output, "utf8").split("\n");
       expect(text).toContain("pulumi preview --stack staging");

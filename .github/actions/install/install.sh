@@ -26,5 +26,5 @@ fetch "$cloudflare" https://get.pulumi.com/releases/plugins "$CLOUDFLARE_SHA256"
 home=~/.pulumi/versions/$(version pulumi)/bin
 mkdir -p "$home"
 tar -xzf "$archives/$cli" --strip-components=1 -C "$home"
-npx --no-install pulumi plugin install resource aws "$(version @pulumi/aws)" --file "$archives/$aws"
-npx --no-install pulumi plugin install resource cloudflare "$(version @pulumi/cloudflare)" --file "$archives/$cloudflare"
+npm run --silent pulumi -- plugin install resource aws "$(version @pulumi/aws)" --file "$archives/$aws"
+npm run --silent pulumi -- plugin install resource cloudflare "$(version @pulumi/cloudflare)" --file "$archives/$cloudflare"

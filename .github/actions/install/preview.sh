@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # preview.sh STACK: previews a stack, and passes the text on as the output of the step that is named after the stack.
 set -uo pipefail
-npx --no-install pulumi preview --stack "$1" --diff --color never --non-interactive 2>&1 | tee "${RUNNER_TEMP:-/tmp}/preview.txt"
+npm run --silent pulumi -- preview --stack "$1" --diff --color never --non-interactive 2>&1 | tee "${RUNNER_TEMP:-/tmp}/preview.txt"
 status=$?
 delimiter=$(node -p 'crypto.randomUUID()')
 {

@@ -1,30 +1,35 @@
 import * as pulumi from "@pulumi/pulumi";
 import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 
-/** What only one component of a program can have, or of those in a scope. */
+/** What only one component of a program can have, and what nobody else refuses to the second one. */
 interface Claim {
   readonly subject: string;
+  /** @default the program */
   readonly scope?: unknown;
-  /** @default another name */
-  readonly fix?: string;
+  readonly fix: string;
 }
 
-type Claims = (Claim & { readonly name: string; component: pulumi.Resource })[];
+/** What the components of one run know of each other. */
+interface Run {
+  readonly claims: (Claim & { readonly name: string; component: pulumi.Resource })[];
+  /** The names of the tables of all components so far. */
+  readonly tables: Set<string>;
+}
 
-/** The claims of a run, by its root resource: the Automation API runs several programs in one process. */
-const byRoot = new WeakMap<pulumi.Resource, Claims>();
+/** By the root resource: the Automation API runs several programs in one process. */
+const byRoot = new WeakMap<pulumi.Resource, Run>();
 /** Those of a component provider, by the address of the engine: in its process, a run has no root resource. */
-export const claimsByEngine = new Map<string, Claims>();
+export const runsByEngine = new Map<string, Run>();
 
-/** The claims of this run. Outside of one, as in unit tests, there are none. */
-function claimsOfRun(): Claims {
+/** The present run. Outside of one, as in unit tests, each call has its own. */
+export function currentRun(): Run {
   const root = pulumi.runtime.getStackResource();
   const monitor = pulumi.runtime.getMonitor() as { getChannel?(): { getTarget(): string } } | undefined;
   const engine = monitor?.getChannel?.().getTarget();
-  const claims = (root ? byRoot.get(root) : claimsByEngine.get(engine ?? "")) ?? [];
-  if (root) byRoot.set(root, claims);
-  else if (engine) claimsByEngine.set(engine, claims);
-  return claims;
+  const run = (root ? byRoot.get(root) : runsByEngine.get(engine ?? "")) ?? { claims: [], tables: new Set() };
+  if (root) byRoot.set(root, run);
+  else if (engine) runsByEngine.set(engine, run);
+  return run;
 }
 
 /**
@@ -33,8 +38,8 @@ function claimsOfRun(): Claims {
  * @throws {pulumi.RunError} if another component of this program has it, other than the parent
  */
 export function claim(component: pulumi.Resource, name: string, wanted: Claim[], parent?: pulumi.Resource) {
-  const claims = claimsOfRun();
-  for (const { subject, scope, fix = "Choose another name for one of them." } of wanted) {
+  const { claims } = currentRun();
+  for (const { subject, scope, fix } of wanted) {
     const other = claims.find((each) => each.subject === subject && each.scope === scope);
     const problem = `${subject} would belong to two components of this program, '${other?.name}' and '${name}'.`;
     if (other && other.component !== parent) throw new pulumi.RunError(`${problem} ${fix}`);
@@ -44,13 +49,14 @@ export function claim(component: pulumi.Resource, name: string, wanted: Claim[],
   claims.push(...wanted.map((each) => ({ ...each, name, component })));
 }
 
-/** What a host claims: its record everywhere, and all else with the same AWS provider. */
-export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: unknown): Claim[] {
+/**
+ * What a host claims: its record, which two components would write in turns. The domain name is AWS's to refuse, which
+ * `explainExisting` explains.
+ */
+export function hostClaims(plan: Pick<HostPlan, "host" | "dns">): Claim[] {
   const fix =
     "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
-  const host = { subject: `The host ${plan.host}`, fix };
-  const resources = { subject: `The name '${name}' of the resources of a host` };
-  return [{ ...host, scope }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
+  return goesLive(plan) ? [{ subject: `The host ${plan.host}`, fix }] : [];
 }
 
 /** The AWS provider of a component. In a component provider, each component has another object for the same one. */

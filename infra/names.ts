@@ -65,6 +65,11 @@ export function ownershipComment({ project, stack }: Owner): string {
   return `${owner.slice(0, MAX_COMMENT_CHARS - suffix.length - hash.length - 1)} ${hash}${suffix}`;
 }
 
+/** The stack that created a record with this comment, if a stack did. */
+export function ownerInComment(comment: string | null | undefined): string | undefined {
+  return /^(.+), kept by Pulumi$/.exec(comment ?? "")?.[1];
+}
+
 /** The tag of every certificate that a stack requests. The preflight recognises the stack's own certificates by it. */
 export function ownershipTag({ project, stack }: Owner): Readonly<Record<string, string>> {
   return { "store-orders:stack": `${project}/${stack}` };

@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { tableNames } from "../lib/stores/dynamodb/schema.ts";
 import { AccessLog } from "./api/access-log.ts";
 import { Api } from "./api/api.ts";
 import { claim, hostClaims, providerOf } from "./claims.ts";
@@ -10,6 +11,7 @@ import { preflight } from "./domains/preflight.ts";
 import { ChangeEvents } from "./events/change-events.ts";
 import { functionCode } from "./functions/function.ts";
 import { createFunctions, storeEnvironment } from "./functions/functions.ts";
+import { DataGuard, requireKnownTables } from "./kept-tables.ts";
 import { checkName, nameInAccount, ownerOf, typeToken } from "./names.ts";
 import { Observability } from "./observability/observability.ts";
 import { Tables } from "./tables.ts";
@@ -47,6 +49,7 @@ export async function deploySettings(
   options?: pulumi.ComponentResourceOptions,
 ): Promise<StoreOrders> {
   checkName(name, settings);
+  await requireKnownTables(Object.values(tableNames({ prefix: name, tables: settings.tables })));
   const hosts = await preflight(settings, options);
   const code = await functionCode({ entry: settings.entry, events: settings.events !== undefined });
   return new StoreOrders(name, { settings, hosts, code }, options);
@@ -87,8 +90,7 @@ export class StoreOrders extends pulumi.ComponentResource {
     const provider = providerOf(this);
     const subject = `The name '${namespace}' of alarms, dashboard and metrics`;
     const metrics = { subject, scope: provider, fix: RENAME };
-    const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, provider));
-    claim(this, name, [metrics, ...ofHosts]);
+    claim(this, name, [metrics, ...hosts.flatMap(hostClaims)]);
     const environment = storeEnvironment(settings, name, namespace);
 
     const { tables, protect } = settings;
@@ -122,6 +124,19 @@ export class StoreOrders extends pulumi.ComponentResource {
     const afterTables = { ...parent, dependsOn: [this.tables.orders, this.tables.accounts] };
     const observabilityArgs = { monitored, region: restApi.region, email: alarmEmail };
     const observability = new Observability(name, observabilityArgs, afterTables);
+    const domains = created.map(({ domain }) => domain);
+    const optional = [accessLog, changeEvents].filter((each) => each !== undefined);
+    const everything = [
+      this.tables,
+      functions.list,
+      functions.api,
+      this.api,
+      ...optional,
+      ...domains,
+      observability,
+    ];
+    const guarded = { tables: Object.values(tableNames({ prefix: name, tables })), protect };
+    new DataGuard(`${name}-data`, guarded, { ...parent, dependsOn: everything });
 
     this.customDomains = new Map(created.map(({ plan, domain }) => [plan.host, domain]));
     this.baseUrl = baseUrl(created, stage, basePath);

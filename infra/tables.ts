@@ -1,7 +1,8 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { createTableInput, type TableDefinition, tableDefinitions } from "../lib/stores/dynamodb/schema.ts";
-import { explainExisting, keepTables } from "./failures.ts";
+import { explainExisting } from "./failures.ts";
+import { keepTables, requireKnownTables } from "./kept-tables.ts";
 import { typeToken } from "./names.ts";
 
 /** Arguments of {@link Tables}. */
@@ -25,15 +26,17 @@ export class Tables extends pulumi.ComponentResource {
     super(typeToken("Tables"), name, {}, options);
     const { prefix, tables, protect = true, stream = false } = args;
     const definitions = tableDefinitions({ prefix, tables });
+    const known = requireKnownTables(Object.values(definitions).map((table) => table.name));
     const table = (suffix: keyof typeof definitions, more: Partial<aws.dynamodb.TableArgs> = {}) => {
       const definition = definitions[suffix];
       const subject = `The table ${definition.name}`;
       const onError = explainExisting(`${name}-${suffix}`, { subject, advice: TAKEN_TABLE }, this);
       // An explicit false would not inherit the protection of the parent.
-      const protection = protect
-        ? { protect, hooks: { onError, beforeDelete: keepTables() } }
-        : { hooks: { onError } };
-      const all = { ...tableArgs(definition, protect), ...more };
+      // The hook is always registered: the tables of another component, which is gone, may need it.
+      const beforeDelete = keepTables();
+      const protection = protect ? { protect, hooks: { onError, beforeDelete } } : { hooks: { onError } };
+      const checked = pulumi.output(known.then(() => definition.name));
+      const all = { ...tableArgs(definition, protect), ...more, name: checked };
       return new aws.dynamodb.Table(`${name}-${suffix}`, all, { parent: this, ...protection });
     };
 

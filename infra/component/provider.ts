@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidInputError, isInvalidInput } from "../../lib/core/errors.ts";
 import { parseCustomHost } from "../../lib/domains/hostname.ts";
-import { claimsByEngine } from "../claims.ts";
+import { runsByEngine } from "../claims.ts";
 import { type SettingsInput, withDefaults } from "../config/settings.ts";
 import { CustomDomain } from "../domains/custom-domain.ts";
 import { domainOutput } from "../domains/hosts.ts";
@@ -28,7 +28,7 @@ export function componentProvider(schema: string): pulumi.provider.Provider {
     async cancel() {
       // Called at the end of each run, before Pulumi kills the process.
       deleteTemporaryFolders();
-      claimsByEngine.clear();
+      runsByEngine.clear();
     },
   };
 }

@@ -18,8 +18,13 @@ const RETENTION_DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ] as const;
 
-/** The maximum duration of a Lambda invocation and of a streamed response of API Gateway. */
+/**
+ * The maximum duration of an invocation, and of a streamed response of API Gateway, and the most memory: "Lambda quotas" and
+ * "Stream the integration response" of AWS's documentation. The model of the SDK (botocore 1.44.8) accepts 1,800 seconds
+ * and 32,768 MiB, which no document permits to an ordinary function.
+ */
 const MAX_TIMEOUT_SECONDS = 900;
+const MAX_MEMORY_MIB = 10_240;
 
 const wholeNumber = (from: number, to: number) => {
   const error = `Write a whole number from ${from} to ${to}.`;
@@ -167,7 +172,7 @@ export const settingsSchema = z.strictObject({
     path.includes("~") ? "API Gateway accepts no '~' in a path." : findBasePathProblem(path),
   ).optional(),
   entry: matching(/\.[cm]?[jt]s$/, ENTRY).optional(),
-  memoryMiB: wholeNumber(128, 10_240).default(512),
+  memoryMiB: wholeNumber(128, MAX_MEMORY_MIB).default(512),
   timeoutSeconds: wholeNumber(1, MAX_TIMEOUT_SECONDS).default(300),
   reservedConcurrency: wholeNumber(1, 10_000).optional(),
   logRetentionDays: z

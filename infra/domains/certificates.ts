@@ -3,7 +3,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
 import type { CertificateStatus } from "../../lib/domains/status/steps.ts";
 import { isMocked } from "../mocks.ts";
-import { findDomainName } from "./domain-names.ts";
 
 const ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"] as const;
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
@@ -70,4 +69,14 @@ async function certificatesOf(
   }
   const inEachState = () => Promise.all(CERTIFICATE_STATUSES.map((status) => query([status])));
   return (await query(CERTIFICATE_STATUSES)) ?? (await inEachState()).flatMap((found) => found ?? []);
+}
+
+/** Looks up the domain name of a host in this account and region. Mocks return it without most properties. */
+export async function findDomainName(domainName: string, options: pulumi.InvokeOptions) {
+  try {
+    return await aws.apigateway.getDomainName({ domainName }, options);
+  } catch (error) {
+    if (/couldn't find|not ?found|empty result/i.test(errorMessage(error))) return undefined;
+    throw new pulumi.RunError(`Cannot look up the domain name ${domainName}: ${errorMessage(error)}`);
+  }
 }

@@ -10,10 +10,10 @@ import {
   SERVED,
   type StackStatus,
 } from "../../lib/domains/status/steps.ts";
-import { claim, hostClaims, providerOf } from "../claims.ts";
+import { claim, hostClaims } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
-  explainCertificateTimeout,
+  explainCertificateWait,
   explainExisting,
   explainRecordFailure,
   type RecordPurpose,
@@ -80,7 +80,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.#name = name;
     this.#args = args;
     const { dns, certificateArn } = args;
-    claim(this, name, hostClaims(name, args, providerOf(this)), options?.parent);
+    claim(this, name, hostClaims(args), options?.parent);
 
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);
@@ -121,10 +121,12 @@ export class CustomDomain extends pulumi.ComponentResource {
     // Deleted with the host: a record that outlives the state could not be created again with the host.
     const dependsOn =
       dns.provider === "manual" ? [] : [this.#createRecord("validation-record", "validation", dns, record)];
-    const onError = explainCertificateTimeout(this.#name, { host, reverify, dns: dns.provider }, this);
+    const { name, value } = record;
+    const known = pulumi.output({ host, reverify, dns: dns.provider, validationRecord: { name, value } });
+    const hooks = explainCertificateWait(this.#name, known, this);
     const customTimeouts = { create: CERTIFICATE_TIMEOUT };
     const args = { certificateArn: arn };
-    const options = { parent: this, dependsOn, customTimeouts, hooks: { onError } };
+    const options = { parent: this, dependsOn, customTimeouts, hooks };
     return new aws.acm.CertificateValidation(`${this.#name}-validation`, args, options).certificateArn;
   }
 

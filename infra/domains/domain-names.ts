@@ -1,9 +1,8 @@
-import * as aws from "@pulumi/aws";
-import * as pulumi from "@pulumi/pulumi";
-import { errorMessage } from "../../lib/core/errors.ts";
+import type * as pulumi from "@pulumi/pulumi";
 import type { ConfiguredHost } from "../../lib/domains/mapping.ts";
 import type { Settings } from "../config/settings.ts";
 import { type Owner, ownerOf } from "../names.ts";
+import { findDomainName } from "./certificates.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 
 /** The tag of a domain name that names the stack which keeps its host's records. Missing if DNS is managed elsewhere. */
@@ -21,16 +20,6 @@ export function domainNameTags({ role, redirectTo, dns }: Partial<HostPlan> & Pi
 }
 
 const roleOfRedirect = (primary: string) => `redirect ${primary}`;
-
-/** Looks up the domain name of a host in this account and region. Mocks return it without most properties. */
-export async function findDomainName(domainName: string, options: pulumi.InvokeOptions) {
-  try {
-    return await aws.apigateway.getDomainName({ domainName }, options);
-  } catch (error) {
-    if (/couldn't find|not ?found|empty result/i.test(errorMessage(error))) return undefined;
-    throw new pulumi.RunError(`Cannot look up the domain name ${domainName}: ${errorMessage(error)}`);
-  }
-}
 
 /** Describes every host that loses the records that this stack keeps, because DNS is managed elsewhere from now on. */
 export async function findKeptRecords(

@@ -28,8 +28,8 @@ export interface DomainOutput
   /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
   readonly record: RecordOutput;
   /**
-   * The ACM validation record, if it has to be set by hand. Keep it for renewals. Missing if ACM has given up on the
-   * certificate that it validates.
+   * The ACM validation record, which renewals need too. With manual DNS it has to be set by hand. Missing if ACM has given
+   * up on the certificate that it validates.
    */
   readonly validationRecord?: pulumi.Output<RecordOutput | undefined>;
 }
@@ -91,8 +91,8 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const { target, status } = domain;
   // Describes the record; `CustomDomain` creates it.
   const form = dns.provider === "manual" ? { type, ttl } : DNS_PROVIDERS[dns.provider].routeOutput;
-  const byHand = dns.provider === "manual" ? domain.validationRecord : undefined;
-  const validationRecord = byHand && { validationRecord: validationOutput(domain, byHand, zone) };
+  const { validationRecord: requested } = domain;
+  const validationRecord = requested && { validationRecord: validationOutput(domain, requested, zone) };
   return {
     role,
     state: domain.state,
@@ -111,8 +111,12 @@ function validationOutput(
   { type, name, value }: ValidationRecord,
   zone: string,
 ) {
-  return pulumi.all([status, name, value]).apply(([{ state }, full, content]) => {
-    if (domainName === undefined && state === "needs_attention") return undefined;
+  const record = pulumi.all([name, value]).apply(([full, content]) => {
     return { zone, type, name: locateInZone(full, [zone]).label, ttl: RECORD_TTL_SECONDS, value: content };
   });
+  // With a domain name, a preview may not know the status yet.
+  if (domainName !== undefined) return record;
+  return pulumi
+    .all([status, record])
+    .apply(([{ state }, known]) => (state === "needs_attention" ? undefined : known));
 }

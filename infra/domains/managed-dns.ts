@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type DnsResolver, recordsIn } from "../../lib/domains/verification/resolver.ts";
 import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
+import { ownerInComment } from "../names.ts";
 import { cloudflare } from "./cloudflare.ts";
 import type { DnsProvider, Zone, ZoneRecord } from "./dns-provider.ts";
 import { route53 } from "./route53.ts";
@@ -171,7 +172,10 @@ export function findRecordConflicts(
   const isPresent = own !== undefined || records.some(({ id, name }) => id === adopt && name === host);
   const missing = `${host}: 'adopt' names the record ${adopt}, but the host has no such record. Correct or remove it.`;
   return [
-    ...conflicts.map((record) => `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark)}`),
+    ...conflicts.map((record) => {
+      const isSingle = !conflicts.some((each) => each !== record && each.type === record.type);
+      return `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark, isSingle)}`;
+    }),
     ...(adopt === undefined || isPresent ? [] : [missing]),
   ];
 }
@@ -182,9 +186,21 @@ function describeRecord({ id, name, type, content, comment }: ZoneRecord): strin
   return `${type} ${name} → ${content} (record ${id}${note})`;
 }
 
-function explainConflict(record: ZoneRecord, zone: string, { provider, comment }: StackMark): string {
+function explainConflict(
+  record: ZoneRecord,
+  zone: string,
+  { provider, comment }: StackMark,
+  isSingle: boolean,
+): string {
   if (record.type === "NS") {
     return "delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.";
   }
-  return `${provider.describeConflict(record, zone, comment)} If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.`;
+  const moveOrDelete =
+    "If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.";
+  if (!isSingle)
+    return `is one of several of this name and type, of which none can be taken over. Replace them by a single one. ${moveOrDelete}`;
+  const conflict = `${provider.describeConflict(record, zone, comment)} ${moveOrDelete}`;
+  const owner = record.comment === comment ? undefined : ownerInComment(record.comment);
+  if (owner === undefined) return conflict;
+  return `is kept by the stack ${owner}. If this stack was called so before a rename, set store-orders:renamedFrom to ${owner}. Otherwise it ${conflict}`;
 }

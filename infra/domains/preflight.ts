@@ -11,8 +11,8 @@ import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { findCaaProblems } from "./caa-check.ts";
-import { type FoundCertificate, findCertificates, wasIssued } from "./certificates.ts";
-import { findDomainName, findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
+import { type FoundCertificate, findCertificates, findDomainName, wasIssued } from "./certificates.ts";
+import { findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
 import {
   configuredHosts,
   createRecordObserver,

@@ -40,7 +40,7 @@ export const route53: DnsProvider = {
       type === "AAAA"
         ? ""
         : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" } and run 'pulumi up --refresh'.`;
-    return `in the zone ${zone} conflicts with the alias of this stack.${adoption}`;
+    return `conflicts with the alias of this stack in the zone ${zone}.${adoption}`;
   },
   async zonesNamed(name, options) {
     const mocked = { zoneId: name, name, nameServers: [] };

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { componentSchema } from "../../.config/component-schema.ts";
 import { stackFileJsonSchema } from "../../.config/stack-file-schema.ts";
 import { domainsFileJsonSchema, domainsSchema, parseDomainsFile } from "../../lib/domains/parse.ts";
-import { table } from "./markdown.ts";
+import { settingRows } from "./markdown.ts";
 
 const DOMAINS_FILE = "test/examples/domains-file/domains.yaml";
 const FILES = [...globSync("Pulumi.*.yaml").toSorted(), DOMAINS_FILE];
@@ -26,7 +26,7 @@ const accepts = (file: string, content: unknown) => schemaOf(file).safeParse(con
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 /** By setting: its row in the table of the document, as sentences. */
 const meanings = new Map(
-  table("infra/README.md", "key", "meaning", "default").rows.map(([key = "", meaning = "", fallback]) => [
+  settingRows().map(([key = "", meaning = "", fallback]) => [
     key,
     `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.${fallback === "none" ? "" : ` Default: ${fallback}.`}`,
   ]),

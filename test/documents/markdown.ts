@@ -54,6 +54,12 @@ export function code(from: Document): string {
   return [...blocks, ...spans].map(([, text]) => text).join("\n");
 }
 
+/** The rows of all settings of a stack: most are in one table, those of a special task in its document. */
+export function settingRows(): Table["rows"] {
+  const documents = ["infra/README.md", "infra/domains/README.md", "infra/recovery.md"];
+  return documents.flatMap((path) => table(path, "key", "meaning", "default").rows);
+}
+
 /** The one table whose header begins with these cells. */
 export function table(path: string, ...header: readonly string[]): Table {
   const found = tablesOf(document(path)).filter((each) =>

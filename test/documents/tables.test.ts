@@ -10,7 +10,7 @@ import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
 import { ORDER_FIELDS } from "../../lib/orders/order.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
-import { ROOT, table } from "./markdown.ts";
+import { ROOT, settingRows, table } from "./markdown.ts";
 
 describe("rules", () => {
   test("the fields of an order are listed in the order in which they are sent", () => {
@@ -59,18 +59,13 @@ describe("custom domains", () => {
 
 describe("settings", () => {
   test("every stack setting is listed with its default", () => {
-    const documented = new Map(
-      table("infra/README.md", "key", "meaning", "default").rows.map(([key = "", , fallback]) => [
-        key,
-        fallback,
-      ]),
-    );
+    const documented = new Map(settingRows().map(([key = "", , fallback]) => [key, fallback]));
     const defaults = settingsSchema.parse({});
     const expected = Object.keys(settingsSchema.shape).flatMap((key): readonly (readonly string[])[] => {
       const fallback: unknown = defaults[key as keyof typeof defaults];
       return documented.has(key) ? [[key, shown(fallback)]] : fieldsOf(key, fallback);
     });
-    expect([...documented]).toEqual(expected);
+    expect([...documented].toSorted()).toEqual(expected.toSorted());
   });
 
   test("every option of createHandler, and every field of its context, is listed", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
-import type { Operation, State } from "./harness/deployment.ts";
+import type { Operation, State, StateEntry } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
 import {
   endOfSuite,
@@ -93,8 +93,20 @@ describe("a live stack that is renamed", () => {
   test("is refused by its preview, which says what to set", async () => {
     const outcome = await renamed({ "store-orders:domains": undefined, "store-orders:plan": "pro" });
     expect(outcome.code).toBe(1);
-    expect(outcome.errors).toMatch(/The protected table store-orders-production-(orders|accounts) would be/);
+    expect(outcome.errors).toMatch(/The protected tables? store-orders-production-(orders|accounts)/);
     expect(outcome.errors).toContain("After a rename of the stack or project, set 'renamedFrom'");
+  });
+
+  test("is refused by a first update without a preview, before anything is created or deleted", async () => {
+    const state = renameStack(earlierState("program"), "production", "prod");
+    const outcome = await program(state, {}, { stack: "prod", signal });
+    expect(outcome.code).toBe(32);
+    expect(outcome.errors).toMatch(
+      /The stack has the protected tables (store-orders-production-\w+( and )?){2}, but/,
+    );
+    expect(outcome.errors).toContain("After a rename of the stack or project, set 'renamedFrom'");
+    expect([...outcome.operations]).toEqual([]);
+    expect(outcome.state.size).toBe(state.size);
   });
 
   test("keeps every resource with 'renamedFrom', and owns its DNS records", async () => {
@@ -114,7 +126,7 @@ describe("a component that is renamed with an alias", () => {
     const outcome = await rename({});
     expect(outcome.code).toBe(1);
     expect(outcome.errors).toMatch(/unable to replace resource ".*::shop-tables-orders"/);
-    expect(outcome.errors).toMatch(/The protected table orders-(orders|accounts) would be deleted/);
+    expect(outcome.errors).toMatch(/The protected tables? orders-(orders|accounts)/);
     expect(outcome.errors).toContain("Set 'tables' to the names that the tables have.");
   });
 
@@ -130,7 +142,7 @@ describe("a component that is renamed with an alias", () => {
   test("is refused without an alias, even if 'tables' has their names", async () => {
     const outcome = await rename({ tables: OLD_NAMES }, {});
     expect(outcome.code).toBe(1);
-    expect(outcome.errors).toMatch(/The protected table orders-(orders|accounts) would be deleted/);
+    expect(outcome.errors).toMatch(/The protected tables? orders-(orders|accounts)/);
   });
 });
 
@@ -190,6 +202,59 @@ describe("protection", () => {
       inputs["deletionProtectionEnabled"],
     ]);
     expect(kept).toEqual(Array(2).fill([false, [], false]));
+    expect(find(outcome, "shop-data").beforeDelete).toEqual([]);
+  });
+});
+
+describe("a service that leaves the program", () => {
+  const components = "test/infra/programs/components.ts";
+  const without = (state: State) =>
+    run({
+      program: components,
+      stack: "production",
+      config: { "components:services": [] },
+      state,
+      cloud: cloud(),
+    });
+
+  test("keeps everything that serves, in an update without a preview", async () => {
+    const { state } = await live;
+    const outcome = await without(state);
+    expect(outcome.code).toBe(1);
+    expect(outcome.errors).toContain(
+      'hook "store-orders: protected tables, see infra/recovery.md#rename-import-restore" was not registered',
+    );
+    const isKept = ([urn, { registration }]: readonly [string, StateEntry]) =>
+      registration.custom && !outcome.state.has(urn);
+    expect([...state].filter(isKept)).toEqual([]);
+  });
+
+  test("has a guard that is deleted before everything else", async () => {
+    const { registrations } = await live;
+    const guard = registrations.find(({ type }) => type === "store-orders:infra:DataGuard");
+    const others = registrations.filter(({ custom, type }) => custom && !type.startsWith("pulumi:"));
+    expect(others.map(({ urn }) => urn).filter((urn) => !guard?.dependencies.includes(urn))).toEqual([]);
+  });
+});
+
+describe("a further service", () => {
+  test("can be added after the one that has the data, not before it: that could be a rename", async () => {
+    const components = (names: readonly string[], state: State, preview: boolean) =>
+      run({
+        ...{
+          program: "test/infra/programs/components.ts",
+          stack: "production",
+          cloud: cloud(),
+          state,
+          preview,
+        },
+        config: { "components:services": names.map((name) => ({ name })) },
+      });
+    const { state } = await success(components(["a"], new Map(), false));
+    const { errors, operations } = await components(["b", "a"], state, false);
+    expect(errors).toContain("If this is a further service, create it after the one that has them.");
+    expect([...operations]).toEqual([]);
+    await success(components(["a", "b"], state, false));
   });
 });
 

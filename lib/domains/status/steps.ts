@@ -328,11 +328,31 @@ function periodOf(requestedAt: string | undefined): Pick<StackStatus, "since" | 
   return { since: formatTimestamp(start), until: formatTimestamp(start + VALIDATION_TIMEOUT_MS) };
 }
 
-/** The steps after an update that has waited for a certificate in vain. `dns` and the record say what can be looked at. */
-export function stepsWithoutCertificate({ host, reverify }: StackHost): readonly string[] {
+/** Where the records of a host are, and what hides one there that is set. */
+const PLACES: Readonly<Record<StackHost["dns"], string>> = {
+  cloudflare:
+    "in the zone at Cloudflare. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.",
+  route53:
+    "in the hosted zone at Route 53. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Delete other records of this name.",
+  manual:
+    "at the DNS provider, and set it. A provider that proxies or flattens it answers with addresses: switch that off.",
+};
+
+/** The steps after an update that has waited for a certificate in vain: what the authority looks at, in this order. */
+export function stepsWithoutCertificate(stackHost: StackHost): readonly string[] {
+  const { host, dns, reverify, validationRecord } = stackHost;
+  const { name = `<the validationRecord of ${host}>`, value = "its value" } = validationRecord ?? {};
   return [
-    "Check that the DNS records of the host are correct: store-orders domains check",
-    "Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.",
-    `Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update again.`,
+    `Ask DNS for the validation record: 'dig +short CNAME ${name}' has to print ${value}.`,
+    `If it prints nothing or something else, look at this record ${PLACES[dns]}`,
+    `If it is right there, DNS asks other servers: 'dig +short NS', with the domain of the zone, has to print the name servers of this zone. Correct them at the registrar, or in the zone above.`,
+    `If DNS has it, a CAA record can forbid the certificate: 'dig +short CAA ${host}', then the same for each domain above it. The first answer, if any, has to allow amazon.com.`,
+    `Update again: ACM looks for the record until ${HOURS} hours after the request. After that, or if it has rejected the request, first set store-orders:reverify to { ${host}: ${reverify + 1} }, which requests another certificate.`,
   ];
+}
+
+/** The line of the log when ACM has named the record that it waits for. */
+export function describeWait({ host, validationRecord }: StackHost): string {
+  const { name, value } = validationRecord ?? {};
+  return `${host}: ACM issues the certificate once DNS has the record CNAME ${name} → ${value}.`;
 }

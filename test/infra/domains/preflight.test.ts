@@ -89,9 +89,11 @@ test("an update without a certificate after 30 minutes fails with a checklist", 
   const errors = outcome.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
   expect(errors[0]).toMatchInlineSnapshot(`
     "No certificate was issued for orders.example.com within 30 minutes.
-      1. Check that the DNS records of the host are correct: store-orders domains check
-      2. Check that no CAA record forbids the certificate authority: if the host has CAA records, one allows amazon.com.
-      3. Request a new certificate: set store-orders:reverify to { orders.example.com: 1 } and update again.
+      1. Ask DNS for the validation record: 'dig +short CNAME _0123.orders.example.com' has to print _4567.acm-validations.aws.
+      2. If it prints nothing or something else, look at this record in the zone at Cloudflare. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.
+      3. If it is right there, DNS asks other servers: 'dig +short NS', with the domain of the zone, has to print the name servers of this zone. Correct them at the registrar, or in the zone above.
+      4. If DNS has it, a CAA record can forbid the certificate: 'dig +short CAA orders.example.com', then the same for each domain above it. The first answer, if any, has to allow amazon.com.
+      5. Update again: ACM looks for the record until 72 hours after the request. After that, or if it has rejected the request, first set store-orders:reverify to { orders.example.com: 1 }, which requests another certificate.
       See infra/domains/README.md#certificate-not-issued.
       Error from the provider: timeout while waiting for state to become ISSUED"
   `);

@@ -44,6 +44,23 @@ export interface Engine {
   stop(code: number): number;
 }
 
+/** A function of the engine itself. */
+const READ_STATE = "pulumi:pulumi:readStackResourceOutputs";
+
+/** The outputs of the resources in a state: what a resource has got as an input, its provider also returns. */
+const outputsOf = (state: State): Readonly<Record<string, Value>> =>
+  Object.fromEntries(
+    [...state].map(
+      ([
+        urn,
+        {
+          outputs,
+          registration: { type, inputs },
+        },
+      ]) => [urn, { type, outputs: { ...inputs, ...outputs } }],
+    ),
+  );
+
 /** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
 export async function startEngine(kind: RunKind, cloud: Cloud, previous: State): Promise<Engine> {
   let hasFailed = false;
@@ -89,7 +106,8 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       recording.invokes.push(call);
       const response = new resource.ResourceInvokeResponse();
       try {
-        response.setReturn(struct.Struct.fromJavaScript({ ...args, ...cloud.invoke(call) }));
+        const result = call.token === READ_STATE ? { outputs: outputsOf(previous) } : cloud.invoke(call);
+        response.setReturn(struct.Struct.fromJavaScript({ ...args, ...result }));
         reply(null, response);
       } catch (error) {
         reply({ code: grpc.status.UNKNOWN, message: error instanceof Error ? error.message : String(error) });

@@ -1,0 +1,103 @@
+import * as pulumi from "@pulumi/pulumi";
+import { currentRun } from "./claims.ts";
+import { isMocked } from "./mocks.ts";
+import { typeToken } from "./names.ts";
+
+/** Part of the state of every stack, so it must not change: Pulumi refuses to delete what has a hook of another name. */
+const KEEP_TABLES = "store-orders: protected tables, see infra/recovery.md#rename-import-restore";
+
+/**
+ * A hook that stops a run before it deletes a protected table or replaces it by an empty one. Pulumi's own protection
+ * would do so, too, but only advises to remove it. The state keeps the name of the hook, and all that Pulumi says if the
+ * program does not register it is this name: so it is the same for all tables, and says what to read.
+ */
+export function keepTables(): pulumi.ResourceHook[] {
+  if (pulumi.runtime.getMonitor() === undefined || isMocked()) return [];
+  const hook = new pulumi.ResourceHook(KEEP_TABLES, refuseDeletion, { onDryRun: true });
+  // Not in the typings. A resource waits for the registration of its hooks.
+  const { __registered: registered } = hook as unknown as { readonly __registered: Promise<void> };
+  const once = registered.catch((error: unknown) => {
+    // By another table, component, process or copy of this package: all of them register the same.
+    if (!/already registered/.test(String(error))) throw error;
+  });
+  return [Object.assign(hook, { __registered: once })];
+}
+
+function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
+  const { name, tables } = (oldInputs ?? {}) as {
+    readonly name?: string;
+    readonly tables?: readonly string[];
+  };
+  const table = `The protected table ${name} would be deleted with its data, or replaced by an empty one.`;
+  const service = `The protected tables ${tables?.join(" and ")} would be deleted with their data, and before them all that serves it. Nothing has been deleted.`;
+  throw new Error(refusal(tables === undefined ? table : service));
+}
+
+/**
+ * Depends on everything else in a service, so that Pulumi deletes it first: when it refuses, nothing has been deleted
+ * yet. Pulumi keeps protected tables too, but an update without a preview reaches them last, after all that serves them.
+ */
+export class DataGuard extends pulumi.ComponentResource {
+  constructor(
+    name: string,
+    { tables, protect }: { readonly tables: readonly string[]; readonly protect: boolean },
+    options: pulumi.ComponentResourceOptions,
+  ) {
+    const hooks = protect ? { hooks: { beforeDelete: keepTables() } } : {};
+    super(typeToken("DataGuard"), name, { tables }, { ...options, ...hooks });
+    this.registerOutputs({});
+  }
+}
+
+/**
+ * Stops an update that would replace the tables of the stack by empty ones, because the component has another name than
+ * in the state. No resource could do that before the first update of a stack that has no {@link DataGuard} yet.
+ *
+ * @param names the tables of a component
+ * @throws {pulumi.RunError} if none of the components so far has the protected tables of the state
+ */
+export async function requireKnownTables(names: readonly string[]): Promise<void> {
+  const { tables } = currentRun();
+  for (const name of names) tables.add(name);
+  // In a preview, the hook of the tables speaks. Pulumi's engine cannot read the state of a stack without any yet.
+  if (isMocked() || pulumi.runtime.isDryRun()) return;
+  const found = await readTables();
+  const isNew = names.some((name) => !found.has(name));
+  const lost = [...found]
+    .filter(([name, isProtected]) => isProtected && !tables.has(name))
+    .map(([name]) => name);
+  if (!isNew || lost.length === 0) return;
+  const problem = `The stack has the protected tables ${lost.join(" and ")}, but no component of this program so far has them: ${names.join(" and ")} would take their place.`;
+  throw new pulumi.RunError(
+    `${refusal(problem)}\n  If this is a further service, create it after the one that has them.`,
+  );
+}
+
+/** The tables in the state of the stack, by name: true if protected. */
+async function readTables(): Promise<ReadonlyMap<string, boolean>> {
+  const stackName = [pulumi.getOrganization(), pulumi.getProject(), pulumi.getStack()].join("/");
+  const { outputs } = (await pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {
+    stackName,
+  })) as { readonly outputs: Readonly<Record<string, { readonly outputs?: TableOutputs }>> };
+  const found = Object.entries(outputs).filter(([urn]) => urn.includes(TABLE));
+  return new Map(
+    found.map(([, { outputs }]) => [`${outputs?.name}`, outputs?.deletionProtectionEnabled === true]),
+  );
+}
+
+const TABLE = `${typeToken("Tables")}$aws:dynamodb/table:Table::`;
+
+interface TableOutputs {
+  readonly name?: string;
+  readonly deletionProtectionEnabled?: boolean;
+}
+
+function refusal(problem: string): string {
+  return [
+    problem,
+    "  After a rename of the stack or project, set 'renamedFrom'; after one of the component, pass its old name in 'aliases'.",
+    "  Set 'tables' to the names that the tables have. A table that is to take their place has to be imported first.",
+    "  To delete the data, or to keep the tables without the service: infra/recovery.md#tables-without-a-service.",
+    "  See infra/recovery.md#rename-import-restore.",
+  ].join("\n");
+}

@@ -6,14 +6,14 @@ export const SIZE_LIMITS = [
     part: "lib and infra",
     files: ["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"],
     unit: "lines",
-    max: 36_300,
+    max: 36_400,
   },
   { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 65_600 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],
     unit: "words",
-    max: 55_000,
+    max: 55_700,
   },
 ] as const;
 

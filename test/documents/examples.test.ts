@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -130,5 +130,16 @@ describe("domains files", () => {
         expect(parseDomainsFile(parse(yaml), { plan: "pro" })).toMatchObject({ ok: true });
       });
     }
+  }
+});
+
+test("the index names every example, whose first lines say which database or tool it needs", () => {
+  const needs = { DATABASE_URL: "DATABASE_URL", "createDynamodbStore(": "AWS_REGION", pulumi: "Pulumi CLI" };
+  for (const home of globSync(join(ROOT, "test/examples/*/"))) {
+    expect(document("test/examples/README.md").text).toContain(`\`${basename(home)}\``);
+    const texts = globSync(join(home, "*.{ts,py,yaml}")).map((file) => readFileSync(file, "utf8"));
+    const heads = texts.map((text) => text.split(/\nimport |\nname: /)[0]).join("\n");
+    for (const [use, need] of Object.entries(needs))
+      if (texts.some((text) => text.includes(use))) expect(heads, home).toContain(need);
   }
 });

@@ -21,7 +21,8 @@ export function useExamples(...names: readonly string[]): Examples {
   const others = names.filter((name) => !isProgram(name));
   const folder = newFolderWith(inject("installed"), Object.assign({}, ...others.map(dependenciesOf)));
   const homeOf = (name: string) => join(folder, name);
-  for (const name of names) cpSync(join(ROOT, "test/examples", name), homeOf(name), { recursive: true });
+  for (const name of names)
+    cpSync(join(ROOT, "test/examples", name), homeOf(name), { recursive: true, filter: isSource });
   if (others.length < names.length)
     for (const linked of LINKED)
       symlinkSync(join(ROOT, "node_modules", linked), join(folder, "node_modules", linked));
@@ -53,6 +54,8 @@ export function useExamples(...names: readonly string[]): Examples {
   };
 }
 
+/** False for what an example leaves that was run where it lies. */
+const isSource = (path: string) => !/\/(?:node_modules|\.next|[^/]*\.db)$/.test(path);
 const dependenciesOf = (name: string) => packagesOf(`test/examples/${name}/package.json`);
 const installedBy = (name: string) => Object.keys(dependenciesOf(name));
 const isProgram = (name: string) => installedBy(name).some((each) => each.startsWith("@pulumi/"));
@@ -60,7 +63,7 @@ const isProgram = (name: string) => installedBy(name).some((each) => each.starts
 /** The packages that an example imports, which other examples in the folder could have installed. */
 function importedBy(name: string): readonly string[] {
   const home = join(ROOT, "test/examples", name);
-  const specifiers = globSync("**/*.{ts,js}", { cwd: home }).flatMap((file) =>
+  const specifiers = globSync("{*,app/**/*}.{ts,js}", { cwd: home }).flatMap((file) =>
     [
       ...readFileSync(join(home, file), "utf8").matchAll(
         /(?:\bfrom|\bimport\(|\bresolve\() ?"([^."][^"]*)"/g,

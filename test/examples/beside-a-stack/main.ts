@@ -1,6 +1,6 @@
 /**
  * A service of your own beside a deployed stack, on its tables: it places and ships the orders that the API of the stack
- * lists and cancels. Run it with `place` or `ship` and identifiers. Region and credentials come from the environment.
+ * lists and cancels. It needs a stack, AWS_REGION and credentials: `npm start -- place 1 2`, then `npm start -- ship 1`.
  */
 import { createDynamodbStore } from "store-orders/dynamodb";
 import { createOrders } from "store-orders/orders";

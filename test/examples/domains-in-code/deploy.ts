@@ -1,4 +1,4 @@
-/** A Pulumi program that deploys the API under the hosts in domains.ts. */
+/** `npm run deploy` deploys the API under the hosts in domains.ts. It needs the Pulumi CLI, and AWS credentials. */
 import * as pulumi from "@pulumi/pulumi";
 import { deployStoreOrders } from "store-orders/infra";
 import { domains, plan } from "./domains.ts";

@@ -1,6 +1,6 @@
 /**
- * An order and its invoice are stored together, or not at all: both are in one transaction of the program. The database
- * is the one that DATABASE_URL names.
+ * An order and its invoice are stored together, or not at all: both are in one transaction of the program. It needs
+ * PostgreSQL: `DATABASE_URL=postgres://… npm start`.
  */
 import { Pool, type PoolClient } from "pg";
 import { createOrders } from "store-orders";

@@ -1,4 +1,7 @@
-/** A Pulumi program that gives its own API, which has nothing to do with orders, a custom domain. */
+/**
+ * A Pulumi program that gives its own API, which has nothing to do with orders, a custom domain. It needs the Pulumi CLI,
+ * credentials of AWS and Cloudflare, and `pulumi config set` of `host` and `zoneId`.
+ */
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { CustomDomain } from "store-orders/infra";

@@ -1,6 +1,6 @@
 /**
  * A shop with orders of its own: UUIDs, customers, a life cycle. The keys, limits and bans are those of store-orders, in
- * the same database, which DATABASE_URL names.
+ * the same database. It needs PostgreSQL: `DATABASE_URL=postgres://… npm start`.
  */
 import { createAccounts } from "store-orders";
 import { createHandler } from "store-orders/http";

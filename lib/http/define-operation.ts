@@ -1,6 +1,7 @@
 import { errorMessage, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { parseJsonNumbers } from "../orders/int64.ts";
+import { BODY_METHODS, EMPTY, receive } from "./body.ts";
 import type { CustomOperation } from "./custom-operations.ts";
 import { ERRORS, type ErrorCode, INPUT_ERRORS } from "./errors.ts";
 import type {
@@ -171,8 +172,6 @@ type UntypedDefinition = Omit<CustomOperation, "handle"> & {
   readonly handle: (call: OperationCall & { query: unknown; body: unknown }) => Promise<Reply>;
 };
 
-const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
-
 /** The query and the body for the OpenAPI document, and everything that is wrong with the definition. */
 function describeInput(definition: UntypedDefinition) {
   const { id, method, version, query, body, jsonSchemas = {}, ownErrors = {} } = definition;
@@ -336,45 +335,4 @@ const LONG_INTEGER = /(?<![\d.eE+-])-?(?:9\d{15}|[1-9]\d{16,18})(?![\d.eE+-])/g;
 
 function readInt64(source: string): number | bigint {
   return Number.isSafeInteger(Number(source)) ? Number(source) : BigInt(source);
-}
-
-const MAX_BODY_MS = 30_000;
-
-const EMPTY = new Uint8Array();
-
-/** Receives a body within its limits. Returns the error of one that is too large, late or incomplete. */
-async function receive({ body, headers }: RequestHead, maxBytes: number): Promise<Uint8Array | ErrorCode> {
-  if (!body) return EMPTY;
-  if (Number(headers.get("content-length")) > maxBytes) return "request_too_large";
-  const { promise: late, resolve } = Promise.withResolvers<"request_timeout">();
-  const timer = setTimeout(() => resolve("request_timeout"), MAX_BODY_MS);
-  try {
-    return await Promise.race([collect(body, maxBytes), late]);
-  } catch (error) {
-    const { code } = Object(error);
-    return Object.hasOwn(ERRORS, `${code}`) ? code : "bad_request";
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Copies the parts of a body, because a small one can be part of a large buffer. */
-async function collect(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): Promise<Uint8Array | "request_too_large"> {
-  let bytes = EMPTY;
-  let size = 0;
-  for await (const part of body) {
-    const end = size + part.length;
-    if (end > maxBytes) return "request_too_large";
-    if (end > bytes.length) {
-      const larger = new Uint8Array(Math.min(maxBytes, 2 * end));
-      larger.set(bytes);
-      bytes = larger;
-    }
-    bytes.set(part, size);
-    size = end;
-  }
-  return bytes.subarray(0, size);
 }

@@ -4,6 +4,7 @@ import { systemClock, wholeClock } from "../core/time.ts";
 import { announce } from "../orders/transition-hook.ts";
 import type { Quota } from "../plans/windows.ts";
 import { type Access, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
+import { BODY_METHODS, skipBody } from "./body.ts";
 import { createCors } from "./cors.ts";
 import { validateOperations } from "./custom-operations.ts";
 import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
@@ -52,6 +53,8 @@ export function createHandler(options: HandlerOptions): Handler {
     const { address = UNKNOWN_ADDRESS, requestError } = context;
     const fail = (error: ErrorCode) => ({ quota: accessControl.peek(address), reply: { error } });
     if (requestError !== undefined) return fail(requestError);
+    // Several fields, which Bun joins (RFC 9112, section 3.2).
+    if (request.headers.get("host")?.includes(",")) return fail("bad_request");
     // No `Request` can have the method TRACE, but a server receives it.
     if (!IMPLEMENTED_METHODS.has(request.method) && request.method !== "TRACE")
       return fail("not_implemented");
@@ -67,7 +70,9 @@ export function createHandler(options: HandlerOptions): Handler {
     // any value of the header counts).
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead && request.headers.get("early-data") !== null) return fail("too_early");
-    return admitAndPerform(request, path, address, requestId);
+    // Some servers call the handler before the body is complete. An incomplete request has no effect.
+    const isIncomplete = request.body && !BODY_METHODS.has(request.method) && (await skipBody(request));
+    return isIncomplete ? fail(isIncomplete) : admitAndPerform(request, path, address, requestId);
   }
 
   /**

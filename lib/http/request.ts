@@ -9,7 +9,7 @@ export interface RequestHead {
     /** The value of a header; those of one that occurs several times are joined with commas. */
     get(name: string): string | null;
   };
-  /** The body of a `POST`, `PUT` or `PATCH`. */
+  /** Absent for other methods than `POST`, `PUT` and `PATCH` if the server receives the whole body first. */
   readonly body?: AsyncIterable<Uint8Array> | null | undefined;
   /** True if somebody else has read of the body. */
   readonly bodyUsed?: boolean;

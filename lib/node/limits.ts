@@ -40,6 +40,3 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The most fields in a head. Each one takes more memory than bytes, also in a head that is never completed. */
 export const MAX_HEADER_FIELDS = 100;
-
-/** The largest body of a request, in bytes: the limit of API Gateway. An operation that takes a body has its own. */
-export const MAX_BODY_BYTES = 10 * 1024 * 1024;

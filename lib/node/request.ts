@@ -2,9 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { invalidInput } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
+import { MAX_BODY_BYTES } from "../http/body.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import { MAX_URL_CHARS } from "../http/path.ts";
-import { MAX_BODY_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
+import { MAX_HEADER_FIELDS } from "./limits.ts";
 
 /** A request of Node, over HTTP/1 or HTTP/2. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;

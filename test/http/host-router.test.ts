@@ -132,3 +132,8 @@ test("a changed mapping takes effect at the next request, and without a mapping 
   current = undefined;
   expect(await status("www.orders.example.com")).toBe(200);
 });
+
+test("several Host fields, which a server has joined, are 400", async () => {
+  const { send } = await createHandlerFixture();
+  expect((await send("GET", "/v1/store/orders", { host: "a.example, b.example" })).status).toBe(400);
+});

@@ -28,7 +28,11 @@ type RuleOf<Table, Event extends string> = {
     : { readonly error: `cannot_${Event}_${S}` };
 }[StatusIn<Table>];
 
-type CodeIn<Table, Event extends string> = Extract<RuleOf<Table, Event>, { readonly error: string }>["error"];
+type CodeIn<Table, Event extends string> = {
+  [S in StatusIn<Table>]: Event extends keyof Table[S] ? CodeOf<Table[S][Event]> : `cannot_${Event}_${S}`;
+}[StatusIn<Table>];
+
+type CodeOf<Rule> = Rule extends { readonly error: infer Code extends string } ? Code : never;
 
 /** A life cycle that `defineLifecycle` returns. Its functions are pure. */
 export interface Lifecycle<Table> {

@@ -50,24 +50,23 @@ test("an invalid identifier is the 404 of the operation, wherever that is among 
 
 test("the errors of a life cycle are those of an operation, each with 409 and its message", async () => {
   const shop = defineLifecycle({
-    paid: { cancel: { to: "cancelled" } },
+    paid: { cancel: { to: "cancelled" }, pack: { to: "packed" } },
     packed: { cancel: { error: "already_packed" } },
     cancelled: {},
   });
-  const errors = conflictsOf(shop.errorsOf("cancel"));
-  expect(Object.keys(errors)).toEqual(["already_packed", "cannot_cancel_cancelled"]);
-  const cancel = defineOperation({
-    ...{ ...statusDefinition, id: "cancelParcel", method: "DELETE", path: "/parcels/{status}" },
-    parameters: { status: { description: "Its status.", type: "string" } },
-    success: { status: 204, description: "Cancelled." },
-    ownErrors: errors,
-    async handle({ parameters: { status } }) {
-      if (!shop.isStatus(status)) return { error: "order_not_found" };
-      const result = shop.transition(status, "cancel");
-      return result.ok ? { status: 204 } : { error: result.code };
-    },
-  });
-  const { send } = await createHandlerFixture({ operations: [cancel], store });
+  const operationOf = <E extends (typeof shop.events)[number]>(event: E) =>
+    defineOperation({
+      ...{ ...statusDefinition, id: `${event}Parcel`, method: "DELETE", path: "/parcels/{status}" },
+      parameters: { status: { description: "Its status.", type: "string" } },
+      success: { status: 204, description: "Cancelled." },
+      ownErrors: conflictsOf(shop.errorsOf(event)),
+      async handle({ parameters: { status } }) {
+        if (!shop.isStatus(status)) return { error: "order_not_found" };
+        const result = shop.transition(status, event);
+        return result.ok ? { status: 204 } : { error: result.code };
+      },
+    });
+  const { send } = await createHandlerFixture({ operations: [operationOf("cancel")], store });
   expect(codeOf(await send("DELETE", "/v1/parcels/lost"))).toBe("order_not_found");
   expect((await send("DELETE", "/v1/parcels/paid")).status).toBe(204);
   const refused = await send("DELETE", "/v1/parcels/packed");

@@ -1,5 +1,6 @@
 /** What `domains check` prints for people. */
 import { escapeLine } from "../core/text.ts";
+import { showHost } from "../domains/hostname.ts";
 import { REASONS, type Reason, withoutImplied } from "../domains/status/reasons.ts";
 import { PROPAGATION, type StackStatus } from "../domains/status/steps.ts";
 import type { HostReport } from "../domains/status/verify.ts";
@@ -16,7 +17,7 @@ export function formatReport(reports: readonly HostReport[]): string {
 const MARKS = { verified: "✓", pending_dns: "✗", needs_attention: "✗", unknown: "?" } as const;
 
 function formatHost({ host, role, state, found, reasons, notes, advice, stack }: HostReport): string {
-  const head = `${MARKS[state]} ${host}  ${state}  (${role})`;
+  const head = `${MARKS[state]} ${showHost(host)}  ${state}  (${role})`;
   const ok =
     found === undefined || reasons.length > 0 ? [] : [`    ${found}; the certificate authority may issue`];
   // In the other states the fixes of the reasons, and the last line of the report, say the same.

@@ -176,6 +176,12 @@ function decodePunycode(encoded: string): string | undefined {
   return String.fromCodePoint(...output);
 }
 
+/** An internationalised hostname with its own script, for people: `xn--bcher-kva.example (bücher.example)`. Any other as it is. */
+export function showHost(host: string): string {
+  const written = host.replace(/(?<![^.])xn--([^.]+)/g, (label, encoded) => decodePunycode(encoded) ?? label);
+  return written === host ? host : `${host} (${written})`;
+}
+
 /** Scripts with letters that cannot be told apart. Registries do not permit them in one label. */
 const LOOK_ALIKE_SCRIPTS = [
   ["Latin", /\p{Script=Latin}/u],

@@ -117,9 +117,10 @@ describe("domains", () => {
 
   test.each([
     [" Orders.Example.com. ", "orders.example.com"],
-    ["café.example.org", "xn--caf-dma.example.org"],
-  ])("'%s' leads to the domain %s", async (text, host) => {
-    expect(await search(text)).toMatchObject({ status: 200, page: `domains/${host}` });
+    ["café.example.org", "xn--caf-dma.example.org", " (café.example.org)"],
+  ])("'%s' leads to the domain %s", async (text, host, written = "") => {
+    const title = expect.stringContaining(`<h1>${host}${written}</h1>`);
+    expect(await search(text)).toMatchObject({ status: 200, page: `domains/${host}`, text: title });
   });
 
   test.each(["example.com", "shop.example.com", "WWW"])("'%s' is no domain", async (text) => {

@@ -100,10 +100,7 @@ test("an operation that takes no body ignores one, whatever it is", async () => 
     ["text", { "content-type": "text/plain" }],
     ["", {}],
   ] as const)
-    expect(await send("POST", "/v1/ping", headers, undefined, body)).toMatchObject({
-      status: 200,
-      text: "{}",
-    });
+    expect((await send("POST", "/v1/ping", headers, undefined, body)).text).toBe("{}");
   const request = new Request("http://localhost/v1/ping", {
     ...{ method: "POST", body: "read by a middleware" },
     headers: { authorization: `Bearer ${key}` },

@@ -3,7 +3,7 @@ import { mapBounded } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { explainAddresses, parseAddress } from "../../domains/addresses.ts";
-import { isPlatformHost, parseHostname } from "../../domains/hostname.ts";
+import { isPlatformHost, parseHostname, showHost } from "../../domains/hostname.ts";
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Target } from "../../domains/records.ts";
@@ -46,7 +46,9 @@ export function defineDomains(group: Command, context: CommandContext): void {
       const records = (await mapBounded(hosts, MAX_CONCURRENT_HOSTS, find)).flat();
       const rows = records.map((record) => ({ ...record }));
       await printResults(context, COLUMNS, rows);
-      const notes = [...records.flatMap(explainZone), ...explainAddresses(flags.address ?? [])];
+      // The table is also read by tools, which split it at spaces.
+      const spelled = hosts.map(({ host }) => showHost(host)).filter((text) => text.includes(" "));
+      const notes = [...spelled, ...records.flatMap(explainZone), ...explainAddresses(flags.address ?? [])];
       for (const note of new Set(notes)) terminal.log(escapeLine(note));
     });
 

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { showHost } from "../../domains/hostname.ts";
 import { PROPAGATION } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
 import type { FileProblem } from "../../files/config-file.ts";
@@ -81,7 +82,7 @@ function hostTable(view: View, progress: DomainsContext["progress"], snapshot: K
   const rows = snapshot.hosts.map((each) => {
     const { host } = each;
     const role = describeRole(each, snapshot);
-    const link = itemLink(view, "domains", host);
+    const link = html`${itemLink(view, "domains", host)} <div class="small">${showHost(host).slice(host.length)}</div>`;
     const checked = progress.of(host);
     const state = html`${stateBadge(each, checked)} <div class="small">${nextStep(checked)}</div>`;
     const cells = [link, role, state, removeDialog(view, each, snapshot)];

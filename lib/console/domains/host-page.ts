@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import { showHost } from "../../domains/hostname.ts";
 import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
 import { explainZone } from "../../domains/status/facts.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
@@ -18,7 +19,7 @@ export async function sendHostPage(
   const view = c.get("view");
   const { file, progress } = context;
   const snapshot = file.read();
-  const page = { back: "domains", title: name, notice: result?.notice };
+  const page = { back: "domains", title: showHost(name), notice: result?.notice };
   if (!snapshot.ok) return sendPage(c, { ...page, body: problemsPanel(file.name, snapshot.problems) });
   const host = snapshot.hosts.find((each) => each.host === name);
   if (host === undefined) {

@@ -1,6 +1,7 @@
 /** The stores that the command line can use: their options, and the choice and the opening of one. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
+import { explainFileError } from "../files/read.ts";
 import type { Inspection } from "../stores/check.ts";
 import { tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
@@ -178,10 +179,14 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
 }
 
 export function requireDatabase(path: string, argument = "--database"): void {
-  if (existsSync(path)) {
-    if (!statSync(path).isFile()) throw invalidInput(argument, `${path} is not a file.`);
-    return;
+  let found: Stats | undefined;
+  try {
+    found = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw invalidInput(argument, `${path} cannot be opened. ${explainFileError(error, "read")}`);
   }
+  if (found?.isFile()) return;
+  if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +
     "'accounts create', 'orders place', 'orders import' or 'serve'.";

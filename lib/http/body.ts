@@ -8,7 +8,6 @@ export const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"
 export const MAX_BODY_BYTES: number = 10 * 1024 * 1024;
 
 const MAX_BODY_MS = 30_000;
-
 export const EMPTY = new Uint8Array();
 
 /** Receives a body within its limits. Returns the error of one that is too large, late or incomplete. */
@@ -32,10 +31,7 @@ export async function receive(
 }
 
 /** Copies the parts of a body, because a small one can be part of a large buffer. */
-async function collect(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): Promise<Uint8Array | "request_too_large"> {
+async function collect(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | ErrorCode> {
   let bytes = EMPTY;
   let size = 0;
   for await (const part of body) {

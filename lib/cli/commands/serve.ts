@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { errorMessage, invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { bareHost, type HostTable } from "../../domains/routing.ts";
-import { readTextFile } from "../../files/read.ts";
+import { isAbsent, readTextFile } from "../../files/read.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
 import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
@@ -249,7 +248,7 @@ async function waitForFiles(
   wait: CommandContext["wait"],
   isStopped: () => boolean,
 ): Promise<void> {
-  const findMissing = () => paths.filter((path) => !existsSync(path));
+  const findMissing = () => paths.filter(isAbsent);
   let missing = findMissing();
   if (missing.length === 0) return;
   const [verb, pronoun] = missing.length === 1 ? ["does", "it"] : ["do", "them"];

@@ -56,6 +56,10 @@ test("the systemd unit tries to start without end, except after a wrong option",
   expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ code: "usage_error" });
 });
 
+test("the systemd unit lets the journal keep a line for each request that a process can answer", () => {
+  expect([settings("LogRateLimitIntervalSec"), settings("LogRateLimitBurst")]).toEqual([["1s"], ["100000"]]);
+});
+
 test("the systemd unit waits for the file system of the database", () => {
   expect(settings("RequiresMountsFor")).toEqual([`/var/lib/${settings("StateDirectory")[0]}`]);
 });

@@ -42,12 +42,12 @@ export const COMPILE_CACHE = {
   NODE_COMPILE_CACHE: new URL("../node_modules/.cache/store-orders", import.meta.url).pathname,
 };
 
-/** What `npm test` runs. The suites left out need long or another program: see test/system and test/faults. */
+/** What `npm test` runs. The suites left out need long or another program: see test/system, test/faults and test/callers. */
 export default defineConfig({
   test: {
     root: new URL("..", import.meta.url).pathname,
     include: ["test/**/*.test.ts"],
-    exclude: ["test/system/**", "test/faults/*.test.ts", ...LONG_TESTS, "node_modules/**"],
+    exclude: ["test/system/**", "test/callers/**", "test/faults/*.test.ts", ...LONG_TESTS, "node_modules/**"],
     // One more than there are cores: some files mostly wait, for timeouts and for the processes that they start.
     maxWorkers: availableParallelism() + 1,
     env: COMPILE_CACHE,

@@ -70,17 +70,18 @@ export function changesRecord(event: OrderEvent): boolean {
 
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
 export function findStatusProblem({ record, status }: StoredOrder): string | undefined {
-  if (record.complete !== true || COMPLETE_STATUSES.has(status)) return undefined;
-  return `The order is complete and ${status}, which cannot be: only ${[...COMPLETE_STATUSES].join(" and ")} orders can be complete.`;
+  if (record.complete !== true) return undefined;
+  const possible = completeStatuses();
+  if (possible.has(status)) return undefined;
+  return `The order is complete and ${status}, which cannot be: only ${[...possible].join(" and ")} orders can be complete.`;
 }
 
-/** The statuses in which an order is fulfilled, and those to which further events lead. */
-const COMPLETE_STATUSES: ReadonlySet<OrderStatus> = /* @__PURE__ */ withNextStatuses(
-  /* @__PURE__ */ LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "fulfil")),
-);
-
-function withNextStatuses(statuses: readonly OrderStatus[]): ReadonlySet<OrderStatus> {
-  const found = new Set(statuses);
+/**
+ * The statuses in which an order is fulfilled, and those to which further events lead. A function, so that a bundle without
+ * it leaves the life cycle out.
+ */
+function completeStatuses(): ReadonlySet<OrderStatus> {
+  const found = new Set(LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "fulfil")));
   // A set is iterated to its end, also over what is added meanwhile.
   for (const status of found)
     for (const rule of Object.values(ORDER_RULES[status])) if ("to" in rule) found.add(rule.to);

@@ -170,7 +170,7 @@ function hasRepeatedField(line: string, order: object): boolean {
  * gets `assumed`; a complete one is shipped then, as it is in the life cycle. Without `assumed`, it is pending.
  */
 export function parseOrder(value: unknown, assumed?: OrderStatus): ParsedOrder {
-  const parsed = parseFields(value);
+  const parsed = parseFields(value, validateStatus);
   if (!parsed.ok) return parsed;
   const { record } = parsed.order;
   const isAdvanced = assumed === "pending" && record.complete === true;
@@ -187,17 +187,19 @@ export interface OrderFields {
   readonly status?: OrderStatus | undefined;
 }
 
-/** Like `parseOrder`, but each field by itself: for records as the API sends them, without a status. */
-export function parseFields(value: unknown): ParsedOrder<OrderFields> {
+/** Like `parseOrder`, but each field by itself. Records as the API sends them have no status, and no rule for it. */
+export function parseFields(value: unknown, statusRule?: OrderField["validate"]): ParsedOrder<OrderFields> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return invalid([{ path: "", message: "An order must be a JSON object." }]);
   }
   const issues: Issue[] = [];
+  const names = [...Object.keys(ORDER_FIELDS), ...(statusRule ? ["status"] : [])];
   // A copy, so that what is returned is what was validated: a getter could return something else the next time.
   const fields: Readonly<Record<string, unknown>> = { ...value };
   for (const path of Object.keys(fields)) {
-    const validate = VALIDATORS.get(path);
-    if (validate === undefined) issues.push({ path, message: UNKNOWN_FIELD });
+    const validate = path === "status" ? statusRule : ruleOf(path);
+    if (validate === undefined)
+      issues.push({ path, message: `Unknown field. Known fields: ${names.join(", ")}.` });
     else if (fields[path] !== undefined) {
       const isEmpty = fields[path] === null && path !== "id";
       const message = isEmpty ? "Leave out a field that has no value." : validate(fields[path]);
@@ -211,15 +213,11 @@ export function parseFields(value: unknown): ParsedOrder<OrderFields> {
   return { ok: true, order: { record: toRecord(fields as unknown as JsonRecord), status } };
 }
 
-const VALIDATORS: ReadonlyMap<string, OrderField["validate"]> = new Map([
-  ...Object.entries(ORDER_FIELDS).map(([name, { validate }]) => [name, validate] as const),
-  [
-    "status",
-    (value) => (LIFECYCLE.isStatus(value) ? undefined : `Write one of ${LIFECYCLE.statuses.join(", ")}.`),
-  ],
-]);
+const ruleOf = (path: string): OrderField["validate"] | undefined =>
+  Object.hasOwn(ORDER_FIELDS, path) ? ORDER_FIELDS[path as keyof typeof ORDER_FIELDS].validate : undefined;
 
-const UNKNOWN_FIELD = `Unknown field. Known fields: ${[...VALIDATORS.keys()].join(", ")}.`;
+const validateStatus = (value: unknown): string | undefined =>
+  LIFECYCLE.isStatus(value) ? undefined : `Write one of ${LIFECYCLE.statuses.join(", ")}.`;
 
 function invalid(issues: readonly Issue[]): ParsedOrder<never> {
   return { ok: false, code: "invalid_order", issues };

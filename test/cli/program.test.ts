@@ -184,7 +184,11 @@ test("with --json an error is one line of JSON on standard error, and nothing is
     ["orders get 7", 1, { code: "order_not_found", message: "7: There is no order with this identifier." }],
     ["orders fulfil 1", 1, { code: "order_not_shipped", message: expect.stringMatching(/^1: The order is/) }],
     ["orders place --id 1 --pet-id 2", 1, { code: "order_conflict", message: expect.any(String) }],
-    ["orders list --database .", 3, { code: "store_unavailable", message: expect.any(String) }],
+    [
+      "orders list --postgres postgres://127.0.0.1:1/none",
+      3,
+      { code: "store_unavailable", message: expect.any(String) },
+    ],
   ];
   await Promise.all(
     cases.map(async ([args, expected, report]) => {

@@ -60,7 +60,7 @@ test.each<[string, () => unknown, string]>([
     () => createHandler({ store, corsOrigins: "https://example.com" as never }),
     "corsOrigins: Pass an array, or leave it out",
   ],
-  ["createMetrics", () => createMetrics({ regstry: {} } as object), "regstry: There is no .* registry"],
+  ["createMetrics", () => createMetrics({ regstry: {} } as object), "regstry: .*'registry'"],
   [
     "migratePostgres",
     () => migratePostgres({ connectionString: "postgres://127.0.0.1/shop", ...{ onlyEmpty: true } }),

@@ -523,6 +523,9 @@ const MISTAKES: readonly Mistake[] = [
       return { ...admission, quota: { ...admission.quota, remaining: admission.quota.remaining + 1 } };
     }),
   })),
+  wrongAccounts("a ban that is lost among requests", [/^requests at once by/, /the ban is kept/], () => ({
+    recordRejections: async () => {},
+  })),
   wrongAccounts("a limit checked before it counts", /^of 400/, (accounts) => ({
     async admit(key, at, policy) {
       const state = await keyStateOf(accounts, key);

@@ -89,7 +89,7 @@ describe("clients of npm", () => {
 
 const PYPI = {
   urllib3_requests: "urllib3 2.8.0 Retry(3) under requests",
-  niquests: "niquests 3.21.2",
+  niquests: "niquests 3.21.2 Session(retries=3)",
   httpx_retries: "httpx-retries 0.6.0",
   azure_core: "azure-core 1.41.0",
   stamina_httpx: "stamina 26.1.0 with httpx",

@@ -108,7 +108,8 @@ def stamina_httpx_fixed():
     client = httpx.Client(timeout=None)
 
     def wait(error):
-        return float(error.response.headers["retry-after"]) if isinstance(error, httpx.HTTPStatusError) else False
+        is_told = isinstance(error, httpx.HTTPStatusError) and "retry-after" in error.response.headers
+        return is_told and float(error.response.headers["retry-after"])
 
     @stamina.retry(on=wait, attempts=4, timeout=None)
     def call(method, url):
@@ -122,7 +123,7 @@ def aiohttp_retry_429_fixed():
 
     class AsTold(module.ExponentialRetry):
         def get_timeout(self, attempt, response=None):
-            return float(response.headers["retry-after"]) if response else super().get_timeout(attempt)
+            return float(response.headers.get("retry-after", 1)) if response else 1
 
     return aiohttp_retry(options=AsTold(attempts=3, statuses={429}))
 

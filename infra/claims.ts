@@ -1,12 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
 import { goesLive, type HostPlan } from "./domains/host-plan.ts";
 
-/** What only one component of a program can have, and what nobody else refuses to the second one. */
+/** What only one component of a program can have, or of those in a scope. */
 interface Claim {
   readonly subject: string;
-  /** @default the program */
   readonly scope?: unknown;
-  readonly fix: string;
+  /** @default another name */
+  readonly fix?: string;
 }
 
 /** What the components of one run know of each other. */
@@ -39,7 +39,7 @@ export function currentRun(): Run {
  */
 export function claim(component: pulumi.Resource, name: string, wanted: Claim[], parent?: pulumi.Resource) {
   const { claims } = currentRun();
-  for (const { subject, scope, fix } of wanted) {
+  for (const { subject, scope, fix = "Choose another name for one of them." } of wanted) {
     const other = claims.find((each) => each.subject === subject && each.scope === scope);
     const problem = `${subject} would belong to two components of this program, '${other?.name}' and '${name}'.`;
     if (other && other.component !== parent) throw new pulumi.RunError(`${problem} ${fix}`);
@@ -49,14 +49,13 @@ export function claim(component: pulumi.Resource, name: string, wanted: Claim[],
   claims.push(...wanted.map((each) => ({ ...each, name, component })));
 }
 
-/**
- * What a host claims: its record, which two components would write in turns. The domain name is AWS's to refuse, which
- * `explainExisting` explains.
- */
-export function hostClaims(plan: Pick<HostPlan, "host" | "dns">): Claim[] {
+/** What a host claims: its record everywhere, and all else with the same AWS provider. */
+export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: unknown): Claim[] {
   const fix =
     "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";
-  return goesLive(plan) ? [{ subject: `The host ${plan.host}`, fix }] : [];
+  const host = { subject: `The host ${plan.host}`, fix };
+  const resources = { subject: `The name '${name}' of the resources of a host` };
+  return [{ ...host, scope }, ...(goesLive(plan) ? [{ ...host, scope: "DNS" }] : []), resources];
 }
 
 /** The AWS provider of a component. In a component provider, each component has another object for the same one. */

@@ -90,7 +90,8 @@ export class StoreOrders extends pulumi.ComponentResource {
     const provider = providerOf(this);
     const subject = `The name '${namespace}' of alarms, dashboard and metrics`;
     const metrics = { subject, scope: provider, fix: RENAME };
-    claim(this, name, [metrics, ...hosts.flatMap(hostClaims)]);
+    const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, provider));
+    claim(this, name, [metrics, ...ofHosts]);
     const environment = storeEnvironment(settings, name, namespace);
 
     const { tables, protect } = settings;

@@ -10,7 +10,7 @@ import {
   SERVED,
   type StackStatus,
 } from "../../lib/domains/status/steps.ts";
-import { claim, hostClaims } from "../claims.ts";
+import { claim, hostClaims, providerOf } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
   explainCertificateWait,
@@ -80,7 +80,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.#name = name;
     this.#args = args;
     const { dns, certificateArn } = args;
-    claim(this, name, hostClaims(args), options?.parent);
+    claim(this, name, hostClaims(name, args, providerOf(this)), options?.parent);
 
     const certificate = certificateArn === undefined ? this.#requestCertificate() : undefined;
     const validationRecord = certificate && validationRecordOf(certificate);

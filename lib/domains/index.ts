@@ -13,6 +13,7 @@
  */
 
 export { type Failure, InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
+export type { AddressType } from "./addresses.ts";
 export { type FoundHost, type HostLookup, hostLookup } from "./host-lookup.ts";
 export {
   type HostnameError,

@@ -65,6 +65,14 @@ describe("two components of one run", () => {
       ofTwo("The host orders.example.com", "a", "b", HOST),
     ],
     [
+      "the same host with manual DNS",
+      async () => {
+        await service("a", "orders.example.com", manual);
+        await service("b", "orders.example.com", manual);
+      },
+      ofTwo("The host orders.example.com", "a", "b", HOST),
+    ],
+    [
       "a host of their own beside the service with the same one",
       async () => {
         await service("a", "orders.example.com");
@@ -87,6 +95,14 @@ describe("two components of one run", () => {
         await deployStoreOrders("shop-store-orders");
       },
       ofTwo(METRICS, "shop", "shop-store-orders", NAME),
+    ],
+    [
+      "the same name for the resources of two hosts",
+      async () => {
+        await service("orders", "eu.example.com");
+        await service("orders-eu", "example.com");
+      },
+      ofTwo("The name 'orders-eu-example-com' of the resources of a host", "orders", "orders-eu", NAME),
     ],
   ])("cannot have %s", async (_case, program, message) => {
     await inProcess(() => expect(program()).rejects.toThrow(message));
@@ -131,6 +147,14 @@ test.each([
     ofTwo("The host orders.example.com", "a", "b", HOST),
   ],
   ["the same name in the account", [{ name: "shop" }, { name: "shop-store-orders" }], METRICS],
+  [
+    "the same name for the resources of two hosts",
+    [
+      { name: "orders", primary: "eu.example.com" },
+      { name: "orders-eu", primary: "example.com" },
+    ],
+    "The name 'orders-eu-example-com' of the resources of a host",
+  ],
 ])(
   "a preview of a program with %s for two services fails with this reason alone",
   async (_case, all, message) => {

@@ -6,9 +6,9 @@ export const SIZE_LIMITS = [
     part: "lib and infra",
     files: ["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"],
     unit: "lines",
-    max: 36_400,
+    max: 36_420,
   },
-  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 65_650 },
+  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 65_700 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],

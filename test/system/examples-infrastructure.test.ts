@@ -65,6 +65,10 @@ test("domains that are defined in TypeScript are served and deployed from the sa
       ...{ type: "CNAME", name, zone: "example.com", ttl: 3600 },
       value: `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`,
     },
+    validationRecord: {
+      ...{ type: "CNAME", name: name === "@" ? "_0123" : `_0123.${name}`, zone: "example.com", ttl: 3600 },
+      value: "_4567.acm-validations.aws",
+    },
     reason: "The record points to the API.",
     next: [],
   });

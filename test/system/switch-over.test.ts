@@ -61,6 +61,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
   }, async () => {
     const options = {
       env: {
+        STORE_ORDERS_ENVIRONMENT: "live",
         STORE_ORDERS_POSTGRES: postgres.url("shop"),
         STORE_ORDERS_PLANS: join(cli.directory, "plans.yaml"),
       },

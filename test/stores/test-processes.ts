@@ -42,7 +42,8 @@ export function testProcesses(
     expect(outcomes.filter((outcome) => outcome === "rate_limit_exceeded")).toHaveLength(340);
     const account = await store.accounts.find("acme");
     expect(account?.usage.minute.count).toBe(60);
-    expect(account?.rejections[KEY.id]?.count).toBe(340);
+    // All of them are within ten seconds of the first.
+    expect(account?.rejections[KEY.id]).toMatchObject({ count: 0, firstAt: expect.any(Number) });
     await store.close();
   });
 

@@ -132,8 +132,10 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       const countsOf = ({ text }: { readonly text: string }) =>
         [...text.matchAll(/<dd>([\d,]+)<\/dd>/g)].map(([, count]) => count);
 
+      const counts = async () => countsOf(await load("orders"));
+      await expect.poll(counts).toEqual(["1,000,000", "500,000", "500,000", "0"]);
+      pages.length = 0;
       let page = await load("orders");
-      expect(countsOf(page)).toEqual(["1,000,000", "500,000", "500,000", "0"]);
       for (let turns = 0; turns < 200; turns++) page = await load(page.links["Next page"] ?? "");
       const sorted = times.toSorted((a, b) => a - b);
       report(`pages of the console: ${["first", times[0], "longest", sorted.at(-1)].join(" ")} ms`);
@@ -146,7 +148,6 @@ describe.skipIf(skipsBecause("a million orders", reason))(
 
       // After a count, pages do not wait for the next one, but soon there is one.
       await store.orders.apply(BigInt(MAX), "ship", Date.now());
-      const counts = async () => countsOf(await load("orders"));
       await expect.poll(counts).toEqual(["1,000,000", "499,999", "500,001", "0"]);
     });
 

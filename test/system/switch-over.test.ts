@@ -191,6 +191,8 @@ function startTraffic(port: number, ca: string) {
     const sent = request({
       host: "127.0.0.1",
       port,
+      // Customers have addresses of their own.
+      localAddress: `127.0.0.${2 + (Number.parseInt(createHash("md5").update(JSON.stringify(headers)).digest("hex").slice(0, 4), 16) % 250)}`,
       servername: HOST,
       agent,
       method,

@@ -17,8 +17,12 @@ describeInBrowser("the views of the console's domains", (browser) => {
       await check("an error at the field");
       await page.goto(at("domains/orders.example.com"));
       setRecords("orders.example.com A 192.0.2.1");
+      const verified = page.waitForResponse(/verify/);
       await page.click("#verification button");
+      await verified;
       await page.waitForSelector(".reason");
+      // A button that waits is pale.
+      await page.waitForSelector("form[aria-busy='true']", { state: "detached" });
       await check("a host with reasons");
       await page.goto(at("domains/www.orders.example.com"));
       await page.click("text=Remove…");

@@ -8,7 +8,7 @@ export const SIZE_LIMITS = [
     unit: "lines",
     max: 36_420,
   },
-  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 65_720 },
+  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 65_760 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],

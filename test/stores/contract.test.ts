@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Account, ApiKey } from "../../lib/accounts/account.ts";
+import type { ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { DEFAULT_BAN_POLICY, decideAdmission } from "../../lib/accounts/admission.ts";
 import type { ParsedKey } from "../../lib/accounts/api-key.ts";
@@ -9,13 +9,7 @@ import type { ImportedKeys } from "../../lib/accounts/imported-keys.ts";
 import { invalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
-import type {
-  AcknowledgedOrder,
-  ApplyResult,
-  OrderStore,
-  Outbox,
-  WaitingOrder,
-} from "../../lib/orders/order-store.ts";
+import type { AcknowledgedOrder, OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
@@ -33,8 +27,6 @@ interface Network {
   losesResponse: boolean;
   /** Orders with a damaged part. */
   readonly damaged: Map<bigint, "record" | "history">;
-  /** By order: its lease, and its end by the clock of whoever has it. */
-  readonly leases: Map<bigint, { readonly hold: number; readonly until: number }>;
   /** By account: the last call that has its lock. */
   readonly locks: Map<string, Promise<unknown>>;
 }
@@ -43,7 +35,7 @@ interface Network {
 async function checkWith(change: Change, { check }: ContractCase): Promise<AssertionError | undefined> {
   const network: Network = {
     ...{ isDown: false, losesResponse: false },
-    ...{ damaged: new Map(), leases: new Map(), locks: new Map() },
+    ...{ damaged: new Map(), locks: new Map() },
   };
   const database = withDamage(network.damaged, createMemoryStore());
   const open = () => {
@@ -216,25 +208,6 @@ async function keyStateOf(accounts: AccountStore, { accountId, hash }: ParsedKey
   return account && key && { ...account, accountId, key, rejections: account.rejections[key.id] };
 }
 
-/** Decides with the account as it was when the instance first saw it. */
-const decideWithCachedKeys = (accounts: AccountStore): Pick<AccountStore, "admit"> => {
-  const cache = new Map<string, Awaited<ReturnType<AccountStore["find"]>>>();
-  return {
-    async admit(key, at, policy, operation) {
-      const admission = await accounts.admit(key, at, policy, operation);
-      const current = await accounts.find(key.accountId);
-      const cached = cache.get(key.accountId) ?? current;
-      cache.set(key.accountId, cached);
-      const known = cached?.keys.find(({ hash }) => hash === key.hash);
-      if (current === undefined || cached === undefined || known === undefined) return admission;
-      const { usage, rejections } = current;
-      const state = { ...cached, accountId: cached.id, key: known, usage, rejections: rejections[known.id] };
-      const decided = decideAdmission(state, at, policy).admission;
-      return decided.ok === admission.ok ? admission : decided;
-    },
-  };
-};
-
 /** Repeats a call whose response was lost, as if it had not been applied. */
 async function repeated<T>(call: () => Promise<T>): Promise<T> {
   return call().catch(call);
@@ -309,11 +282,6 @@ const MISTAKES: readonly Mistake[] = [
     [/^the list is/, /expected \{"id":-9223372036854775808.*\} at place 1, found \{"id":-10\}/],
     (orders) => relisted(orders, (records) => records.toSorted()),
   ),
-  wrongOrders(
-    "a list in the wrong order",
-    [/^(lists of 0,|a list with)/, /expected \{"id":0.*\} at place 1, found/],
-    (orders) => relisted(orders, (records) => records.toReversed()),
-  ),
   wrongOrders("a last page that is not marked", [/^lists of 0,/, /as the last/], (orders) => ({
     async *list() {
       for await (const { json } of orders.list()) yield { json, last: false };
@@ -353,11 +321,6 @@ const MISTAKES: readonly Mistake[] = [
         query.after === undefined || query.order === "desc" ? query : { ...query, after: query.after - 1n },
       ),
   })),
-  wrongOrders("a page that leads back to itself", [/^pages of any/, /'next' leads on/], (orders) => ({
-    page: after(orders.page, (found, query) =>
-      found.next === undefined ? found : { ...found, next: query.after ?? found.next },
-    ),
-  })),
   wrongOrders("pages that ignore the direction", /^(pages of any|a page begins)/, (orders) => ({
     page: (query) => orders.page({ ...query, order: "asc" }),
   })),
@@ -387,14 +350,8 @@ const MISTAKES: readonly Mistake[] = [
   wrongOrders("counts that are not kept up", /^(orders are counted|when instances cancel)/, () => ({
     countByStatus: async () => sumByStatus([]),
   })),
-  wrongAccounts("an environment that the last caller decides", /^the environment that/, () => ({
-    recordEnvironment: async (environment) => environment,
-  })),
   wrongAccounts("an environment that is there before a key", /^the environment that/, () => ({
     findEnvironment: async () => "test",
-  })),
-  wrongAccounts("an environment that is not returned", /^the environment that/, () => ({
-    recordEnvironment: async () => undefined as never,
   })),
   wrongAccounts("an account that loses its limits", /^a created account/, (accounts) => ({
     async find(id) {
@@ -409,13 +366,6 @@ const MISTAKES: readonly Mistake[] = [
     async create(account) {
       await accounts.create(account);
       return { ok: true, account };
-    },
-  })),
-  wrongAccounts("accounts in descending order", /^a list has/, (accounts) => ({
-    async *list() {
-      const all = [];
-      for await (const account of accounts.list()) all.push(account);
-      yield* all.reverse();
     },
   })),
   wrongAccounts("accounts that are listed from the start", /^a list has/, (accounts) => ({
@@ -536,19 +486,6 @@ const MISTAKES: readonly Mistake[] = [
       return admission.ok ? admission : counted;
     },
   })),
-  wrongAccounts("limits that each instance counts", [/^of 400/, /60 requests are admitted/], (accounts) => {
-    let usage = NO_USAGE;
-    return {
-      async admit(key, at, policy) {
-        const admission = await accounts.admit(key, at, policy);
-        const state = await keyStateOf(accounts, key);
-        if (state === undefined) return admission;
-        const decided = decideAdmission({ ...state, usage, rejections: undefined }, at, policy);
-        usage = decided.save.usage ?? usage;
-        return decided.admission.ok ? decided.admission : admission;
-      },
-    };
-  }),
   wrongAccounts("a limit of the day that is not kept", /^a new minute/, (accounts) => ({
     async admit(key, at, policy) {
       const admission = await accounts.admit(key, at, policy);
@@ -564,16 +501,20 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.admit(...args);
     },
   })),
-  wrongAccounts("a key that is checked only at its first use in a minute", /^a further/, (accounts) => {
-    const minutes = new Map<string, number>();
-    return {
-      admit(key, at, ...rest) {
-        const first = minutes.get(key.hash) ?? at;
-        minutes.set(key.hash, first);
-        return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
-      },
-    };
-  }),
+  wrongAccounts(
+    "a key that is checked only at its first use in a minute",
+    /^(a further|a key stops)/,
+    (accounts) => {
+      const minutes = new Map<string, number>();
+      return {
+        admit(key, at, ...rest) {
+          const first = minutes.get(key.hash) ?? at;
+          minutes.set(key.hash, first);
+          return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
+        },
+      };
+    },
+  ),
   wrongAccounts("limits of each key", /^two keys of/, (accounts) => {
     let last = "";
     return {
@@ -591,11 +532,6 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.admit(key, at, policy);
     },
   })),
-  wrongAccounts(
-    "keys and plans that each instance caches",
-    /^(a key stops|a plan change|a ban, an)/,
-    decideWithCachedKeys,
-  ),
   wrongAccounts("a window in the future that is waited for", /^a window or/, (accounts) => ({
     async admit(key, at, policy) {
       const { usage = NO_USAGE } = (await accounts.find(key.accountId)) ?? {};
@@ -668,16 +604,6 @@ const MISTAKES: readonly Mistake[] = [
       for (const key of (await accounts.find(id))?.keys ?? []) await accounts.unban(id, key.id);
     },
   })),
-  wrongAccounts("a ban that each instance remembers", [/^a ban, an/, /the unban/], (accounts) => {
-    const banned = new Map<string, Awaited<ReturnType<AccountStore["admit"]>>>();
-    return {
-      async admit(key, at, policy) {
-        const admission = banned.get(key.hash) ?? (await accounts.admit(key, at, policy));
-        if (!admission.ok && admission.code === "api_key_banned") banned.set(key.hash, admission);
-        return admission;
-      },
-    };
-  }),
   wrongAccounts("rejections that count from the first one on", /^what is rejected within/, (accounts) => ({
     async admit(key, at, policy) {
       const admission = await accounts.admit(key, at, policy);
@@ -691,14 +617,6 @@ const MISTAKES: readonly Mistake[] = [
   })),
   wrongAccounts("plans that are ignored", /^(requests are admitted|a table can)/, (accounts) => ({
     admit: (key, at) => accounts.admit(key, at),
-  })),
-  wrongAccounts("a table with one plan that admits nobody", [/^a table can/, /1 plans/], (accounts) => ({
-    admit: (key, at, policy = DEFAULT_BAN_POLICY) =>
-      accounts.admit(
-        key,
-        at,
-        Object.keys(policy.plans ?? {}).length === 1 ? { ...policy, plans: {} } : policy,
-      ),
   })),
   wrongAccounts("plans of which some are too many", [/^a table can/, /20 plans/], (accounts) => ({
     admit: (key, at, policy = DEFAULT_BAN_POLICY) => {
@@ -734,14 +652,6 @@ const MISTAKES: readonly Mistake[] = [
     async admit(key, at, policy, operation) {
       if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
       return accounts.admit(key, at, policy);
-    },
-  })),
-  wrongAccounts("an admission whose events find no order", /^an event with/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(...args) {
-      const result: ApplyResult = { ok: false, code: "order_not_found" };
-      const admission = await accounts.admit(...args);
-      return admission.ok ? { ...admission, outcome: { type: "apply", result } } : admission;
     },
   })),
   wrongAccounts("an admission whose event has another instant", /^an event with/, (accounts, { orders }) => ({
@@ -782,19 +692,6 @@ const MISTAKES: readonly Mistake[] = [
         if (!found.has(id)) found.set(id, orders.find(id));
         return found.get(id);
       },
-    };
-  }),
-  wrongAccounts("an account that is stored as it was passed", /^what was passed/, (accounts) => {
-    const created = new Map<string, Account>();
-    return {
-      async create(settings) {
-        created.set(settings.id, { ...settings, usage: NO_USAGE, rejections: {} });
-        return accounts.create(settings);
-      },
-      find: after(
-        accounts.find,
-        (found, id) => found && { ...found, keys: created.get(id)?.keys ?? found.keys },
-      ),
     };
   }),
   wrongStore("a check that changes something", /^a store that/, ({ orders }) => ({
@@ -942,16 +839,6 @@ const MISTAKES: readonly Mistake[] = [
   wrongOutbox("an outbox that stays on", /^an outbox that/, (outbox) => ({
     switch: async (on) => (on ? outbox.switch(on) : undefined),
   })),
-  wrongOutbox(
-    "an order that leaves an outbox that is off with its next delivery",
-    /^an outbox that is switched/,
-    (outbox) => ({
-      acknowledge: async (all) => {
-        const isOn = await outbox.isOn();
-        return outbox.acknowledge(isOn ? all : all.map((each) => ({ ...each, delivered: 99 })));
-      },
-    }),
-  ),
   wrongStore(
     "an instance that knows only at its first change whether the outbox is on",
     /^(an instance that was opened|a call that)/,
@@ -984,47 +871,24 @@ const MISTAKES: readonly Mistake[] = [
   wrongOutbox("an outbox that leases the newest changes first", /^the oldest changes/, (outbox) => ({
     lease: async (limit, at, lease) => (await outbox.lease(1_000, at, lease)).slice(-limit),
   })),
-  wrongOutbox(
-    "an outbox whose backlog is empty while the database cannot be reached",
-    [/^while the database/, /backlog\(\) rejects/],
-    (outbox) => ({
-      backlog: () => outbox.backlog().catch(() => ({ waiting: 0, failed: 0 })),
-    }),
-  ),
-  wrongOutbox("an order that is leased to everybody", /^(the changes of|instances that lease)/, (outbox) => ({
-    async lease(limit, at, lease) {
-      const found = await outbox.lease(limit, at, lease);
-      await outbox.release(found.map(({ id }) => ({ id, hold: lease })));
-      return found;
-    },
-  })),
-  wrongStore(
-    "a lease that ends by the clock of whoever asks",
-    /^(the changes of|hosts whose clocks)/,
-    ({ outbox = expect.fail() }, { leases }) => ({
-      outbox: {
-        ...outbox,
-        async lease(limit, at, lease) {
-          const ended = [...leases].filter(([, { until }]) => until <= at);
-          await outbox.release(ended.map(([id, { hold }]) => ({ id, hold })));
-          const found = await outbox.lease(limit, at, lease);
-          for (const { id } of found) leases.set(id, { hold: lease, until: at + 40_000 });
-          return found;
-        },
+  wrongOutbox("a lease that ends by the clock of whoever asks", /^the changes of/, (outbox) => {
+    let since: number | undefined;
+    return {
+      async lease(limit, at, lease) {
+        since ??= at;
+        if (at > since + MINUTE_MS) await outbox.release(await outbox.held(0, 1_000));
+        return outbox.lease(limit, at, lease);
       },
-    }),
-  ),
+    };
+  }),
   wrongOutbox("a release that asks for no lease", /^(the changes of|an instance sees)/, (outbox) => ({
     async release(released) {
       const ids = new Set(released.map(({ id }) => id));
       await outbox.release((await outbox.held(0, 1_000)).filter(({ id }) => ids.has(id)));
     },
   })),
-  wrongOutbox("an outbox without attempts of a wrong clock", /^(an instance sees|what a host)/, (outbox) => ({
+  wrongOutbox("an outbox without attempts of a wrong clock", /^an instance sees/, (outbox) => ({
     held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold < 0),
-  })),
-  wrongOutbox("an outbox without its leases", /^(the changes of|an instance sees|what a host)/, (outbox) => ({
-    held: async (...args) => (await outbox.held(...args)).filter(({ hold }) => hold > 0),
   })),
   wrongOutbox("an outbox whose oldest change stays in the future", /^a change of/, (outbox) => ({
     lease: async (limit, at, lease) =>
@@ -1036,7 +900,7 @@ const MISTAKES: readonly Mistake[] = [
   })),
   wrongOutbox(
     "an acknowledgement of several orders that records only the first",
-    /^(a change that|instances that lease)/,
+    /^(a change that|instances that lease|no order, one)/,
     (outbox) => ({ acknowledge: (all) => outbox.acknowledge(all.slice(0, 1)) }),
   ),
   wrongOutbox("an acknowledgement of an order that has changed since", /^changes that/, (outbox, orders) => ({
@@ -1080,9 +944,6 @@ const MISTAKES: readonly Mistake[] = [
       },
     }),
   ),
-  wrongOutbox("an outbox that acknowledges at most one order in a call", /^no order, one/, (outbox) => ({
-    acknowledge: (deliveries) => outbox.acknowledge(deliveries.slice(0, 1)),
-  })),
   wrongOutbox("a failure that is counted whoever has the lease", /^a failure sets/, (outbox) => ({
     async postpone(id, lease, due) {
       await outbox.postpone(id, lease, due);
@@ -1190,33 +1051,29 @@ test("every case fails for some mistake", () => {
   expect(unused.map(({ name }) => name)).toEqual([]);
 });
 
-describe("every case ends over a store with", () => {
-  test.each([
-    [
-      "a list that never ends",
-      inOrders((orders) => ({ list: () => endless(orders) })),
-      /ends within 5000 items/,
-    ],
-    [
-      "pages without an end",
-      inOrders(() => ({ page: async ({ after = 0n }) => ({ orders: [], next: after + 1n }) })),
-      /ends within 5000 pages/,
-    ],
-    [
-      "accounts that are listed again and again",
-      inAccounts((accounts) => ({
-        async *list(...args) {
-          for (let left = 10_000; left > 0; left--) yield* accounts.list(...args);
-        },
-      })),
-      /./,
-    ],
-  ] as const)("%s", async (_name, change, message) => {
-    const messages: string[] = [];
-    for (const contractCase of storeContract)
-      messages.push(...((await checkWith(change, contractCase))?.message ?? "").split("\n", 1));
-    expect(messages.some((text) => text !== "" && message.test(text))).toBe(true);
+test("every case ends over a store whose lists, pages and accounts have no end", async () => {
+  const withoutEnd: Change = ({ orders, accounts }) => ({
+    orders: {
+      ...orders,
+      list: () => endless(orders),
+      page: async ({ after = 0n }) => ({ orders: [], next: after + 1n }),
+    },
+    accounts: {
+      ...accounts,
+      async *list(...args) {
+        for (let left = 10_000; left > 0; left--) yield* accounts.list(...args);
+      },
+    },
   });
+  const messages = new Set<string>();
+  for (const contractCase of storeContract)
+    messages.add((await checkWith(withoutEnd, contractCase))?.message.split("\n", 1)[0] ?? "");
+  expect([...messages]).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining("ends within 5000 items"),
+      expect.stringContaining("ends within 5000 pages"),
+    ]),
+  );
 });
 
 test("a case ends over a store of which a call never settles", async () => {

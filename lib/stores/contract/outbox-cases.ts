@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../core/time.ts";
-import { changeOf, type DeliverOptions, deliverChanges } from "../../orders/delivery.ts";
+import { changeOf } from "../../orders/delivery.ts";
 import {
   LIFECYCLE,
   type OrderEvent,
@@ -35,41 +34,10 @@ async function switchOn({ outbox = assert.fail() }: Store): Promise<Outbox> {
 }
 
 const changeAfter = ({ order = assert.fail(), delivered }: WaitingOrder) => changeOf(order, delivered);
-/** An identifier without its token, which another case is about: `<order>:<number>`. */
-const withoutToken = (id: string) => id.split(":", 2).join(":");
-const numberOf = (waiting: WaitingOrder) => withoutToken(changeAfter(waiting).id);
+/** The identifier of the next change without its token, which another case is about: `<order>:<number>`. */
+const numberOf = (waiting: WaitingOrder) => changeAfter(waiting).id.split(":", 2).join(":");
 const nextOf = (waiting: readonly WaitingOrder[]) => waiting.map(numberOf).sort();
 const lease = async (outbox: Outbox, at = AT, limit = 100) => outbox.lease(limit, at, LEASE);
-
-/** Delivers changes as a host does whose time to deliver a change is never up. It asks for changes every few milliseconds. */
-const startHost = (store: Store, options: Pick<DeliverOptions, "clock" | "deliver">) =>
-  deliverChanges({
-    ...{ store, onError() {}, timeoutMs: 30_000, ...options },
-    wait: (ms, signal) =>
-      new Promise((resolve) => {
-        if (ms < 30_000) setTimeout(resolve, 5);
-        signal.addEventListener("abort", () => resolve());
-      }),
-  });
-
-/** Resolves when the value is the expected one, or has not changed for five seconds. */
-async function settled<Value>(read: () => Value | Promise<Value>, expected: Value): Promise<void> {
-  let last: Value | undefined;
-  for (let attempt = 0; attempt < 500; attempt++) {
-    const value = await read();
-    if (value === expected) return;
-    if (value !== last) attempt = 0;
-    last = value;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** Resolves when so many changes were delivered and nothing waits, or nothing more is delivered. */
-async function delivered(outbox: Outbox, received: readonly unknown[], count: number): Promise<void> {
-  // An index can lack what is just being leased.
-  await settled(() => received.length, count);
-  if (received.length >= count) await settled(async () => (await outbox.backlog()).waiting, 0);
-}
 
 /** The holds that an instance sees, by identifier. An index can lack the most recent ones. */
 async function heldBy(outbox: Outbox, after: number, count: number): Promise<readonly HeldOrder[]> {
@@ -311,63 +279,6 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(await outbox.backlog(), { waiting: 5, failed: 1, oldest: AT });
       await outbox.release(held);
       assert.deepEqual(await lease(outbox), [], "a lease that has changed hands is not released");
-    });
-
-    test("hosts whose clocks differ by a minute deliver every change once while both live, and each order in its order", async (store, options) => {
-      const outbox = await switchOn(store);
-      const another = await options.openAnother();
-      for (const [round, skewMs] of [MINUTE_MS, -MINUTE_MS].entries()) {
-        const ids = Array.from({ length: 12 }, (_, index) => BigInt(100 * round + index));
-        await store.orders.place(ids.map(pending), AT);
-        for (const id of ids) await store.orders.apply(id, "ship", AT);
-        const received: string[] = [];
-        const deliver: DeliverOptions["deliver"] = async ({ id }) => {
-          received.push(withoutToken(id));
-          await new Promise((resolve) => setTimeout(resolve, 40));
-        };
-        const hosts = [
-          startHost(store, { deliver, clock: systemClock }),
-          startHost(another, { deliver, clock: () => systemClock() + skewMs }),
-        ];
-        const expected = ids.flatMap((id) => [`${id}:1`, `${id}:2`]);
-        await delivered(outbox, received, expected.length);
-        await Promise.all(hosts.map((host) => host.stop()));
-        assert.deepEqual(received.toSorted(), expected.sort(), `by a clock that differs by ${skewMs} ms`);
-        for (const id of ids)
-          assert.ok(received.indexOf(`${id}:1`) < received.indexOf(`${id}:2`), "in their order");
-      }
-    });
-
-    test("what a host leaves behind whose clock is 121 minutes or nine years ahead is delivered within two minutes", async (store, options) => {
-      const outbox = await switchOn(store);
-      for (const [round, skewMs] of [121 * MINUTE_MS, 9 * YEAR_MS].entries()) {
-        const [hanging, failing] = [BigInt(10 * round), BigInt(10 * round + 1)];
-        await store.orders.place([hanging, failing].map(pending), AT + skewMs);
-        let attempts = 0;
-        const gone = startHost(await options.openAnother(), {
-          clock: () => AT + skewMs,
-          deliver({ order }) {
-            attempts++;
-            if (order.record.id === failing) throw new Error("The receiver is down.");
-            return new Promise(() => {});
-          },
-        });
-        await settled(() => attempts, 2);
-        void gone.stop();
-        const isPostponed = ({ due }: WaitingOrder) => due !== undefined;
-        await settled(async () => (await outbox.list("waiting", 10)).filter(isPostponed).length, 1);
-        let now = AT;
-        const received: [id: string, isInTime: boolean][] = [];
-        const host = startHost(store, {
-          // A second with each look at the clock.
-          clock: () => (now += 1_000),
-          deliver: ({ id }) => void received.push([withoutToken(id), now < AT + 2 * MINUTE_MS]),
-        });
-        const expected = [hanging, failing].map((id) => [`${id}:1`, true]);
-        await delivered(outbox, received, expected.length);
-        await Promise.all([host.stop(), gone.stop({ graceMs: 0 })]);
-        assert.deepEqual(received.toSorted(), expected, `after a clock that was ${skewMs} ms ahead`);
-      }
     });
 
     test("an instance that was opened before the outbox was switched on has its changes in it too", async (store, options) => {

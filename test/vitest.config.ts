@@ -31,10 +31,7 @@ export const LONG_TESTS = [
   "test/stores/dynamodb/contract-lists.test.ts",
   "test/stores/dynamodb/contract-other.test.ts",
   "test/stores/dynamodb/contract-outbox.test.ts",
-  "test/stores/dynamodb/lost-responses.test.ts",
-  "test/stores/dynamodb/outage.test.ts",
   "test/stores/postgres/model.test.ts",
-  "test/stores/sqlite/processes.test.ts",
 ];
 
 /** The processes that tests start load their packages faster with it. */

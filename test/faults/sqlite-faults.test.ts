@@ -1,5 +1,7 @@
-import { renameSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CALL_TIMEOUT_MS } from "../../lib/core/time.ts";
 import { SCHEMA_VERSION } from "../../lib/stores/sqlite/schema.ts";
@@ -7,6 +9,7 @@ import { skipsBecause } from "../support/skip-reason.ts";
 import { type InjectedFault, reconcile, runUnderFaults } from "./mixed-requests.ts";
 import { expectUnavailable, LIST, orderAt } from "./requester.ts";
 import { createRandom, reportFigures } from "./run.ts";
+import { startService } from "./service.ts";
 import { limitFiles, reasonToSkip } from "./sqlite/disk-limit.ts";
 import { holdLock, type ServedDatabase, serveDatabase } from "./sqlite/fixture.ts";
 
@@ -113,6 +116,14 @@ describe.concurrent("a SQLite file that is served", () => {
     expect({ status, complete }).toEqual({ status: 200, complete: true });
     expect(JSON.parse(text)).toHaveLength(orders);
   });
+});
+
+test("four processes can create the same database at once", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
+  const address = { kind: "sqlite", path: join(folder, "orders.db") } as const;
+  const services = await Promise.all(Array.from({ length: 4 }, () => startService(address)));
+  for (const { stop } of services) await stop();
+  rmSync(folder, { recursive: true });
 });
 
 async function overwrite(path: string, position: number, bytes: Uint8Array): Promise<void> {

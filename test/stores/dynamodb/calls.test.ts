@@ -1,6 +1,5 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { keyIdOf } from "../../../lib/accounts/api-key.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
@@ -8,7 +7,7 @@ import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQueryPage } from "../../../lib/orders/order-query.ts";
 import type { OrderPage } from "../../../lib/orders/order-store.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
-import { DAY_MS, MINUTE_MS } from "../../../lib/plans/windows.ts";
+import { DAY_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { BUCKETS, bucketOf, ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
@@ -18,7 +17,6 @@ import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12) + 250;
-const KEY: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt: AT };
 
 const dynamodb = useProxiedEmulator();
 let store: Store;
@@ -44,59 +42,22 @@ test("what warms up is one read of each table", async () => {
   expect(await cost(() => cold.warmUp())).toEqual(["GetItem", "GetItem"]);
 });
 
-describe("requests to admit a call", () => {
-  const admit = (at = AT) => store.accounts.admit({ accountId: "acme", hash: KEY.hash }, at);
-  beforeEach(async () => {
-    await store.accounts.create({
-      id: "acme",
-      plan: "enterprise",
-      customLimits: { perMinute: 2, perDay: 100 },
-      keys: [KEY],
-    });
-  });
-
-  test("an admission is one request, and two if a window has rolled over", async () => {
-    expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
-    expect(await cost(admit)).toEqual(["UpdateItem"]);
-    expect(await cost(() => admit(AT + MINUTE_MS))).toEqual(["UpdateItem", "UpdateItem"]);
-    expect(await cost(() => admit(AT + MINUTE_MS + 1))).toEqual(["UpdateItem"]);
-  });
-
-  test("a rejection that counts is two requests, also the one that starts the ban, and one request during the ban", async () => {
-    await admit();
-    await admit();
-    expect(await cost(admit), "the first of the minute").toEqual(["UpdateItem", "UpdateItem"]);
-    expect(await cost(admit), "soon after the first").toEqual(["UpdateItem"]);
-    await store.accounts.recordRejections({ accountId: "acme", hash: KEY.hash }, 1, AT);
-    expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
-    await store.accounts.recordRejections({ accountId: "acme", hash: KEY.hash }, 17, AT);
-    for (const _ of [20, 21]) expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
-    expect((await store.accounts.find("acme"))?.rejections[KEY.id]?.bannedUntil).toBeGreaterThan(AT);
-    expect(await cost(admit)).toEqual(["UpdateItem"]);
-  });
-
-  test("an admission is one write unit for an account with 20 keys, and so is each write of a rejection", async () => {
-    const keys = Array.from({ length: 20 }, (_, index) => ({
-      ...{ id: keyIdOf("full", hashKey(`${index}`)), hash: hashKey(`${index}`) },
-      ...{ createdAt: AT, expiresAt: AT + 400 * DAY_MS + index },
-    }));
-    const customLimits = { perMinute: 2, perDay: 100 };
-    await store.accounts.create({ id: "full", plan: "enterprise", customLimits, keys });
-    const admitFull = () => store.accounts.admit({ accountId: "full", hash: hashKey("7") }, AT);
-    dynamodb.proxy.takeUnits();
-    expect(await cost(admitFull)).toHaveLength(2);
-    expect(dynamodb.proxy.takeUnits()).toEqual([1, 1]);
-    expect(await cost(admitFull)).toHaveLength(1);
-    expect(dynamodb.proxy.takeUnits()).toEqual([1]);
-    dynamodb.proxy.takeUnits();
-    for (let request = 0; request < 21; request++) expect((await admitFull()).ok).toBe(false);
-    expect(new Set(dynamodb.proxy.takeUnits())).toEqual(new Set([1]));
-  });
-
-  test("an unknown key is one request", async () => {
-    const unknown = { accountId: "acme", hash: "2".repeat(64) };
-    expect(await cost(() => store.accounts.admit(unknown, AT))).toEqual(["UpdateItem"]);
-  });
+test("an admission is one write unit for an account with 20 keys, and so is each write of a rejection", async () => {
+  const keys = Array.from({ length: 20 }, (_, index) => ({
+    ...{ id: keyIdOf("full", hashKey(`${index}`)), hash: hashKey(`${index}`) },
+    ...{ createdAt: AT, expiresAt: AT + 400 * DAY_MS + index },
+  }));
+  const customLimits = { perMinute: 2, perDay: 100 };
+  await store.accounts.create({ id: "full", plan: "enterprise", customLimits, keys });
+  const admitFull = () => store.accounts.admit({ accountId: "full", hash: hashKey("7") }, AT);
+  dynamodb.proxy.takeUnits();
+  expect(await cost(admitFull)).toHaveLength(2);
+  expect(dynamodb.proxy.takeUnits()).toEqual([1, 1]);
+  expect(await cost(admitFull)).toHaveLength(1);
+  expect(dynamodb.proxy.takeUnits()).toEqual([1]);
+  dynamodb.proxy.takeUnits();
+  for (let request = 0; request < 21; request++) expect((await admitFull()).ok).toBe(false);
+  expect(new Set(dynamodb.proxy.takeUnits())).toEqual(new Set([1]));
 });
 
 describe("requests for an order", () => {
@@ -128,16 +89,6 @@ describe("requests for an order", () => {
     expect(await cost(() => store.orders.place([order]))).toEqual(["PutItem"]);
     expect(await cost(() => store.orders.apply(1n, "ship", AT))).toEqual(["GetItem", "UpdateItem"]);
   });
-});
-
-test("an admission after the end of a ban is two requests, because the first one finds the ban, and then one", async () => {
-  const key = { accountId: "acme", hash: KEY.hash };
-  const admit = () => store.accounts.admit(key, AT + MINUTE_MS);
-  await store.accounts.create({ id: "acme", plan: "free", keys: [KEY] });
-  await store.accounts.admit(key, AT);
-  await store.accounts.recordRejections(key, 1, AT, { maxRejections: 0, durationMs: 1_000 });
-  expect(await cost(admit)).toEqual(["UpdateItem", "UpdateItem"]);
-  expect(await cost(admit)).toEqual(["UpdateItem"]);
 });
 
 test("each change by an operator is the requests that the documentation states", async () => {

@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import { assignTargets, readZones } from "../../lib/cli/commands/domains.ts";
 import { formatErrorReport } from "../../lib/cli/errors.ts";
 import { readPlansFile } from "../../lib/cli/plans-file.ts";
-import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
 import { InvalidInputError } from "../../lib/core/errors.ts";
 import { readDomainsFile } from "../../lib/files/domains-file.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
@@ -25,58 +23,6 @@ async function issuesOf(action: () => unknown): Promise<readonly string[]> {
   }
   return [];
 }
-
-describe("the outputs of a stack", () => {
-  const HINT = "--stack: Pass what 'pulumi stack output domains --json' prints.";
-  const read = (content: unknown) =>
-    readStackDomains("-", { input: Readable.from([Buffer.from(JSON.stringify(content))]) });
-  const host = (record: unknown, role: unknown = "primary") => ({ "a.example.com": { role, record } });
-
-  test.each<[string, unknown, string]>([
-    ["another role", host({ name: "a" }, "boss"), "a.example.com.role: Invalid option: expected one of"],
-    ["a secret record", host("[secret]"), "a.example.com.record: Invalid input: expected object"],
-    ["a number as name", host({ name: 5 }), "a.example.com.record.name: Invalid input: expected string"],
-    [
-      "a number as target",
-      host({ name: "a", value: 7 }),
-      "a.example.com.record.value: Invalid input: expected string",
-    ],
-    [
-      "a URL as target",
-      host({ name: "a", value: "https://x/" }),
-      "a.example.com.record.value: This is a URL.",
-    ],
-    ["an empty target", host({ name: "a", value: "" }), "a.example.com.record.value: The hostname is empty."],
-    [
-      "a control character",
-      host({ name: "a", value: "a.b\u001b[2J" }),
-      'a.example.com.record.value: A hostname cannot contain "\\u001b".',
-    ],
-  ])("with %s are rejected, naming the place", async (_case, content, expected) => {
-    const [first, ...others] = await issuesOf(() => read(content));
-    expect(first).toBe(HINT);
-    expect(others).toEqual([expect.stringContaining(expected)]);
-  });
-
-  test("stack outputs with invalid hosts are rejected, naming all of them", async () => {
-    const output = { role: "primary", record: { name: "a" } };
-    const content = { "a.example.com": output, "no host": output, "a:1": output };
-    expect(await issuesOf(() => read(content))).toEqual([
-      HINT,
-      'no host: A hostname cannot contain " ". Use only letters, digits, hyphens and dots.',
-      expect.stringMatching(/^a:1: .*port/),
-    ]);
-  });
-
-  test("stack outputs name the zone, or only the record's name in it", async () => {
-    const zones = async (record: object) => (await read(host(record))).knownZones;
-    expect(await zones({ zone: "a.example.com", name: "@" })).toEqual(["a.example.com"]);
-    expect(await zones({ zone: "example.net", name: "a" })).toEqual([]);
-    expect(await zones({ name: "a" })).toEqual(["example.com"]);
-    expect(await zones({ name: "@" })).toEqual(["a.example.com"]);
-    expect(await zones({ name: "b" })).toEqual([]);
-  });
-});
 
 describe("targets", () => {
   test("the host of a pair is read like those of a domains file, in any spelling", () => {
@@ -107,30 +53,9 @@ describe("a domains file", () => {
     return issuesOf(() => readDomainsFile(file, "pro"));
   };
 
-  test("a domains file with several documents is rejected", async () => {
-    const [issue] = await read("domains: {}\n---\ndomains: {}\n");
-    expect(issue).toMatch(
-      /The file is neither YAML nor JSON.*: There are several documents, separated by '---'/,
-    );
-  });
-
   test("a domains file with a key twice is rejected with its place", async () => {
     const [issue] = await read("domains:\n  primary: a.example.com\n  primary: b.example.com\n");
     expect(issue).toMatch(/neither YAML nor JSON \(line 3, column 3\): Map keys must be unique\.$/);
-  });
-
-  test("a file of more than 256 KiB is rejected", async () => {
-    const [issue] = await read(`domains: {} #${"x".repeat(2 ** 18)}`);
-    expect(issue).toMatch(/The file is larger than 256 KiB\. Give the path of a domains file\.$/);
-  });
-
-  test("a domains file with too many aliases is rejected with the reason", async () => {
-    const levels = ["b", "c", "d", "e", "f"].map((name, index) => {
-      const before = `*${"abcde"[index]}`;
-      return `${name}: &${name} [${Array(9).fill(before).join(",")}]`;
-    });
-    const [issue] = await read(["a: &a [x,x,x]", ...levels, "domains: { primary: *f }"].join("\n"));
-    expect(issue).toMatch(/Excessive alias count/);
   });
 
   test("an error repeats the first 100 characters of a long value", async () => {

@@ -15,6 +15,8 @@ test("an address that cannot be listened on is named as it can be used: IPv6 in 
 
 test.each([
   ["EADDRINUSE", "address_unavailable", /is already in use/],
+  ["EADDRNOTAVAIL", "address_unavailable", /is not an address of this machine/],
+  ["ENOTFOUND", "address_unavailable", /is not a known host/],
   ["EAI_AGAIN", "address_unavailable", /is not a known host/],
   ["ENOBUFS", "address_unavailable", /cannot be listened on \(ENOBUFS\)/],
   ["EACCES", "invalid_input", /requires elevated privileges/],
@@ -24,7 +26,8 @@ test.each([
   await expect(listening).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
-test("an IPv6 address to listen on can be written in brackets", () => {
+test("an IPv6 address to listen on can be written in brackets, and none as from an unset variable is an error", () => {
   expect(readListenAddress({ host: "[::1]", port: 0 }, {})).toEqual({ host: "::1", port: 0 });
   expect(readListenAddress({}, { HOST: "[::]", PORT: "80" })).toEqual({ host: "::", port: 80 });
+  expect(() => readListenAddress({ host: "" }, {})).toThrow("--host: The host is empty. Use 127.0.0.1");
 });

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
+import type { InvalidInputError } from "../../lib/core/errors.ts";
 import { describeManualHost, type StackStatus } from "../../lib/domains/status/steps.ts";
 
 const read = (outputs: unknown) =>
@@ -79,6 +80,47 @@ describe("the outputs of a stack", () => {
     const { hosts } = await read(JSON.parse(JSON.stringify(outputs)));
     expect(hosts[0]?.stack).toEqual(written);
   });
+});
+
+test("the zone of a host is named, or is what its record's name leaves of it", async () => {
+  const zones = async (record: object) =>
+    (await read({ "a.example.com": { role: "primary", record } })).knownZones;
+  expect(await zones({ zone: "a.example.com", name: "@" })).toEqual(["a.example.com"]);
+  expect(await zones({ zone: "example.net", name: "a" })).toEqual([]);
+  expect(await zones({ name: "a" })).toEqual(["example.com"]);
+  expect(await zones({ name: "@" })).toEqual(["a.example.com"]);
+  expect(await zones({ name: "b" })).toEqual([]);
+});
+
+test("what is no output of a stack is rejected, with the place of each problem", async () => {
+  const host = (record: unknown, role = "primary") => ({ role, record });
+  const problemsOf = (outputs: unknown) =>
+    read(outputs).then(
+      () => expect.fail("it is accepted"),
+      ({ issues }: InvalidInputError) => issues.map(({ path, message }) => `${path}: ${message}`),
+    );
+  const hint = "--stack: Pass what 'pulumi stack output domains --json' prints.";
+  const wrong = {
+    ...{ "a.example.com": host({ name: "a" }, "boss"), "b.example.com": host("[secret]") },
+    ...{ "c.example.com": host({ name: 5, value: 7 }), "d.example.com": { state: "lively" } },
+    ...{ "e.example.com": host({ name: "e", value: "https://x/" }), "no host": host({ name: "f" }) },
+  };
+  expect(await problemsOf(wrong)).toEqual([
+    hint,
+    expect.stringMatching(/^a\.example\.com\.role: Invalid option: expected one of/),
+    "b.example.com.record: Invalid input: expected object, received string.",
+    "c.example.com.record.name: Invalid input: expected string, received number.",
+    "c.example.com.record.value: Invalid input: expected string, received number.",
+    expect.stringMatching(/^d\.example\.com\.state: /),
+    expect.stringMatching(/^d\.example\.com\.role: /),
+    expect.stringMatching(/^d\.example\.com\.record: /),
+    expect.stringMatching(/^e\.example\.com\.record\.value: This is a URL\./),
+    expect.stringMatching(/^no host: A hostname cannot contain " "\./),
+  ]);
+  expect(await problemsOf("https://orders.example.com")).toEqual([
+    hint,
+    expect.stringContaining("expected record, received string."),
+  ]);
 });
 
 function requested() {

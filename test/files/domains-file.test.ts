@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +22,7 @@ import {
   type DomainChange,
   findDomains,
   replaceFile,
+  watchDomainsFile,
 } from "../../lib/files/domains-file.ts";
 import { readTextFile } from "../../lib/files/read.ts";
 
@@ -395,5 +397,64 @@ describe("a file that is not a valid domains file", () => {
     expect(await open(path).change("", ADD)).toMatchObject({
       ok: false,
     });
+  });
+});
+
+describe("a served file", () => {
+  /** Replaces the file in one step, so that its identity changes even within the resolution of its time. */
+  function replace(text: string): void {
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+  }
+  function watch() {
+    const reports: string[] = [];
+    const hosts = watchDomainsFile(path, "pro", ["127.0.0.1"], (line) => reports.push(line));
+    return { reports, serves: (host: string) => hosts().route(host, "/").action === "serve" };
+  }
+
+  test.each<[string, string, () => void]>([
+    ["deleted", "missing", () => rmSync(path)],
+    ["replaced by an invalid mapping", "invalid", () => replace("domains: { primary: 5 }")],
+    ["changed in place to text that is not YAML", "invalid", () => writeFileSync(path, "domains: [")],
+    [
+      "replaced by a link to itself",
+      "invalid",
+      () => {
+        rmSync(path);
+        symlinkSync(path, path);
+      },
+    ],
+  ])("that was %s leaves the previous mapping in effect, which is reported once", (_name, state, spoil) => {
+    const { reports, serves } = watch();
+    spoil();
+    for (let request = 0; request < 5; request++)
+      expect([serves("a.example.com"), serves("b.example.com")]).toEqual([true, false]);
+    expect(reports).toEqual([
+      expect.stringContaining(`${path} has changed and is ${state}; keeping the previous configuration: `),
+    ]);
+    replace("domains: { primary: b.example.com }");
+    expect([serves("a.example.com"), serves("b.example.com")]).toEqual([false, true]);
+    expect(reports.slice(1)).toEqual([`${path} has changed and is now in effect.`]);
+  });
+
+  test("whose hosts end with an unknown top-level domain is served, and that is reported each time", () => {
+    replace("domains: { primary: orders.exmaple.cmo }");
+    const { reports, serves } = watch();
+    const warning = expect.stringContaining("ends with .cmo, which is no known top-level domain");
+    expect(reports).toEqual([warning]);
+    replace("domains: { primary: orders.exmaple.cmo, aliases: [127.0.0.1.example.com] }");
+    expect(serves("127.0.0.1.example.com")).toBe(true);
+    expect(reports).toEqual([warning, expect.stringContaining("is now in effect"), warning]);
+  });
+
+  test("that is overwritten in place by one of equal size and time takes effect", () => {
+    const other = join(directory, "other.yaml");
+    writeFileSync(other, readFileSync(path, "utf8").replace("a.example", "b.example"));
+    for (const each of [path, other]) utimesSync(each, 1_700_000_000, 1_700_000_000);
+    const { serves } = watch();
+    // The clock of the file system moves on.
+    while (statSync(other).ctimeMs === statSync(path).ctimeMs) chmodSync(other, 0o600);
+    execFileSync("cp", ["--preserve", other, path]);
+    expect([serves("a.example.com"), serves("b.example.com")]).toEqual([false, true]);
   });
 });

@@ -120,19 +120,10 @@ describe("domains check --stack", () => {
     expect(JSON.parse(json).map((report: { stack?: object }) => report.stack)).toEqual([undefined, status]);
   });
 
-  test.each([
-    ["text", "baseUrl: x", "This is not JSON. Pass what 'pulumi stack output domains --json' prints."],
-    ["another output", '"https://orders.example.com"', "Invalid input: expected record, received string."],
-    [
-      "an unknown status",
-      '{"a.example.com":{"role":"alias","record":{"name":"a"},"state":"lively"}}',
-      "a.example.com.state: ",
-    ],
-    ["outputs without hosts", '{"a.example.com":{"state":"live"}}', "a.example.com.role: "],
-    ["an invalid host", '{"a b":{"role":"alias","record":{"name":"a"}}}', 'A hostname cannot contain " ".'],
-  ])("%s instead of outputs exits with 2 and the reason", async (_name, input, reason) => {
-    const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
+  test("text instead of outputs exits with 2 and what to pass", async () => {
+    const check = ["domains", "check", "--stack", "-"];
+    const { status, stdout, stderr } = await cli.run(check, { input: "baseUrl: x" });
     expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(reason);
+    expect(stderr).toContain("This is not JSON. Pass what 'pulumi stack output domains --json' prints.");
   });
 });

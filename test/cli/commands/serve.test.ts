@@ -4,12 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -101,16 +100,6 @@ test("serve prints no secret of a webhook that was passed instead of a file, or 
   }
 });
 
-test("serve reports errors that are larger than the log's buffer", async () => {
-  const keys = Array.from({ length: 3_600 }, (_, index) => `  key-${index}: 1\n`);
-  writeFileSync(join(cli.directory, "huge.yaml"), `domains:\n${keys.join("")}`);
-  const flags = ["--port", "0", "--database", "none.db", "--plan", "pro", "--domains", "huge.yaml"];
-  for (const more of [[], ["--json"]]) {
-    const { status, stderr } = await cli.run(["serve", ...flags, ...more]);
-    expect([status, stderr]).toEqual([2, expect.stringMatching(/huge\.yaml.+domains\.key-1.+…/s)]);
-  }
-});
-
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
   const demo = ["--demo", "--database", "demo.db"];
   const { url, message, stop } = await cli.serve(demo, { pattern: /^try.*\n/m });
@@ -186,36 +175,7 @@ test("serve --existing serves a database that exists, and exits with an error in
   expect(stderr).not.toContain('"level":"warn"');
 });
 
-test("serve prints no address if its database cannot be written, or a newer version has written it", async () => {
-  const serve = (database: string) => cli.run(["serve", "--port", "0", "--json", "--database", database]);
-  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "newer.db"]);
-  using db = new DatabaseSync(join(cli.directory, "newer.db"));
-  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
-  const newer = await serve("newer.db");
-  expect(newer).toMatchObject({ status: 2, stdout: "" });
-  expect(JSON.parse(newer.stderr)).toMatchObject({ code: "newer_schema" });
-
-  await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "locked.db"]);
-  using lock = new DatabaseSync(join(cli.directory, "locked.db"));
-  lock.exec("BEGIN IMMEDIATE");
-  const locked = await serve("locked.db");
-  expect(locked).toMatchObject({ status: 3, stdout: "" });
-  expect(JSON.parse(locked.stderr)).toMatchObject({ code: "store_unavailable" });
-});
-
 const OTHER_ADDRESS = "Choose another address with --host or HOST, --port or PORT.";
-
-test.each([
-  ["203.0.113.7", `203.0.113.7:0 is not an address of this machine. ${OTHER_ADDRESS}`],
-  ["no.such.host.invalid", `no.such.host.invalid:0 is not a known host. ${OTHER_ADDRESS}`],
-])("serve can be tried again while %s is no address of the machine", async (host, message) => {
-  const { status, stdout, stderr } = await cli.run(["serve", "--host", host, "--port", "0", "--json"]);
-  expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
-  expect(JSON.parse(stderr.trim().split("\n").at(-1) ?? "")).toEqual({
-    code: "address_unavailable",
-    message,
-  });
-});
 
 test.each([
   [["serve", "--port", "0"], { level: "warn", message: "Careful: Mind the gap." }],
@@ -385,14 +345,10 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
   expect(commands).toHaveLength(3);
   const run = (command: string) =>
     waitForExit(spawn("bash", ["-c", `${variables}\n${command}`], { cwd: root, env: baseEnvironment() }));
-  const [list, cancel, show] = [
-    await run(commands[0] ?? ""),
-    await run(commands[1] ?? ""),
-    await run(commands[2] ?? ""),
-  ];
-  expect(list.stdout).toMatch(/^HTTP\/1\.1 200 /);
-  expect(cancel.stdout).toMatch(/^HTTP\/1\.1 204 /);
-  expect(show).toMatchObject({ status: 0, stdout: expect.stringMatching(/^account +demo\n/) });
+  expect((await run(commands[0] ?? "")).stdout).toMatch(/^HTTP\/1\.1 200 /);
+  expect((await run(commands[1] ?? "")).stdout).toMatch(/^HTTP\/1\.1 204 /);
+  const [, show = ""] = /^npm run --silent cli -- (.*)$/.exec(commands[2] ?? "") ?? [];
+  expect((await cli.run(show.split(" "))).stdout).toMatch(/^account +demo\n/);
   stop.resolve("SIGTERM");
   expect(await running).toBe(0);
 });
@@ -450,16 +406,19 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
   let last = pet;
   const store = createSqliteStore({ path: join(cli.directory, "ban.db") });
   const hash = hashKey(headers.authorization.replace("Bearer ", ""));
-  let recordedIn = 0;
+  const presented = { accountId: "demo", hash };
+  let usedUpIn = 0;
   const isBanned = async () => {
+    const now = Date.now();
+    const minute = Math.floor(now / 60_000);
+    if (minute !== usedUpIn) {
+      usedUpIn = minute;
+      for (let request = 0; request < 60; request++) await store.accounts.admit(presented, now);
+    }
     last = await fetch(`${url}/store/orders/9`, { method: "DELETE", headers });
     const { code } = (await last.json()) as { code: string };
     // What comes within ten seconds of the first 429 does not count towards a ban, unless one has counted in this minute.
-    const minute = Math.floor(Date.now() / 60_000);
-    if (code === "rate_limit_exceeded" && minute !== recordedIn) {
-      await store.accounts.recordRejections({ accountId: "demo", hash }, 1, Date.now());
-      recordedIn = minute;
-    }
+    if (code === "rate_limit_exceeded") await store.accounts.recordRejections(presented, 1, now);
     return code === "api_key_banned";
   };
   await expect.poll(isBanned, { interval: 10, timeout: 20_000 }).toBe(true);
@@ -492,34 +451,28 @@ test.each<readonly [flags: readonly string[], env: Record<string, string>, secon
   },
 );
 
-test("serve --host without a value, as from a variable that is not set, exits with 2", async () => {
-  const { status, stderr } = await cli.run(["serve", "--host", "", "--port", "0", "--database", "host.db"]);
-  expect([status, stderr]).toEqual([
-    2,
-    "error: --host: The host is empty. Use 127.0.0.1 for this machine only, or 0.0.0.0 for every address of it.\n",
-  ]);
-});
-
-test("SIGTERM ends serve within ten seconds, although a receiver never answers", async () => {
+test("a stop takes eight seconds, although a receiver never answers: Docker kills after ten", async () => {
   const receiver = createServer(() => {}).listen(0, "127.0.0.1");
   await once(receiver, "listening");
   const connected = once(receiver, "request");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  const secrets = join(cli.directory, "secrets");
-  writeFileSync(secrets, `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
-  const database = ["--database", join(cli.directory, "silent.db")];
-  const flags = [...database, "--webhook", url, "--webhook-secret-file", secrets];
-  const { stop } = await processes.serve(flags);
-  const { stdout } = await cli.run(["database", "outbox", "on", "--json", ...database]);
-  expect(JSON.parse(stdout)).toMatchObject({ outbox: "on" });
+  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  const database = ["--database", "silent.db"];
+  const { stop } = await cli.serve([...database, "--webhook", url, "--webhook-secret-file", "secrets"]);
+  expect(await cli.json("database", "outbox", "on", ...database)).toMatchObject({ outbox: "on" });
   await cli.run(["orders", "place", "--id", "7", ...database]);
   await connected;
-  const begun = performance.now();
-  const { status, stderr } = await stop();
-  expect([status, performance.now() - begun < 10_000]).toEqual([0, true]);
-  expect(stderr).toMatch(/change 7:1:\w+: It was cut off/);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const stopped = stop();
+  await vi.advanceTimersByTimeAsync(7_999);
+  expect(await Promise.race([stopped, "waiting"])).toBe("waiting");
+  await vi.advanceTimersByTimeAsync(1);
+  vi.useRealTimers();
+  const { status, stderr } = await stopped;
+  expect([status, stderr]).toEqual([0, expect.stringMatching(/change 7:1:\w+: It was cut off/)]);
   receiver.close().closeAllConnections();
-}, 20_000);
+});
 
 describe("a signal", () => {
   /** The list has 11 MB: more than the buffers of a connection hold while its client does not read. */
@@ -541,7 +494,7 @@ describe("a signal", () => {
     ({ key } = await cli.json<{ key: string }>("keys", "issue", "--account", "acme", ...database));
   });
 
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  test.each(["SIGTERM", "SIGHUP"] as const)(
     "%s completes the request in flight, accepts no new one, and exits with 0",
     async (signal) => {
       const { url, stop } = await processes.serve(["--database", join(cli.directory, "long.db")]);
@@ -574,7 +527,7 @@ describe("a signal", () => {
     const server = processes.spawn(["serve", "--port", "0", "--database", "stalled.db"]);
     const [, url = ""] = /(http:\S+)\/v1/.exec(await waitForOutput(server, /^database.*\n/m)) ?? [];
     // More log lines than the pipe of standard error holds.
-    for (let batch = 0; batch < 10; batch++) {
+    for (let batch = 0; batch < 4; batch++) {
       const requests = Array.from({ length: 50 }, () => fetch(`${url}/${"x".repeat(500)}`));
       for (const response of await Promise.all(requests)) await response.text();
     }

@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type ProcessIo, runProgram } from "../../lib/cli/program.ts";
 
@@ -98,18 +98,29 @@ export function createCommandLine(): CommandLine {
 export interface OptionsHere extends Options {
   /** Waits for what does not exist yet. @default it never will */
   readonly wait?: ProcessIo["wait"];
+  /** True if the reader of standard output has gone. */
+  readonly isUnread?: boolean;
+}
+
+/** A command line in this process. */
+export interface CommandLineHere extends CommandLine<Server, OptionsHere> {
+  /** Starts a command that runs until it is stopped, and waits until it has printed `pattern`. */
+  open(
+    args: readonly string[],
+    options: OptionsHere & { readonly pattern: RegExp },
+  ): Promise<Omit<Server, "url">>;
 }
 
 /**
  * Creates a command line whose commands run in this process, which saves their starts. Commands that use AWS clients,
  * crash, or are about signals need a process each. Those of two directories must not run at the same time.
  */
-export function createCommandLineHere(): CommandLine<Server, OptionsHere> {
+export function createCommandLineHere(): CommandLineHere {
   const { directory, spawn, [Symbol.dispose]: dispose } = createCommandLine();
   const stops: ((signal: string) => void)[] = [];
 
   function start(args: readonly string[], options: OptionsHere = {}, onOutput = (_stdout: string) => {}) {
-    const { env = {}, input = "", wait = async () => {} } = options;
+    const { env = {}, input = "", wait = async () => {}, isUnread = false } = options;
     const output = { stdout: "", stderr: "" };
     const collect = (name: keyof typeof output) =>
       new Writable({
@@ -127,7 +138,7 @@ export function createCommandLineHere(): CommandLine<Server, OptionsHere> {
       argv: args,
       env: { ...baseEnvironment(), ...env },
       stdin: Readable.from(input.length === 0 ? [] : [Buffer.from(input)]),
-      stdout: collect("stdout"),
+      stdout: isUnread ? new PassThrough().destroy() : collect("stdout"),
       stderr: collect("stderr"),
       waitForStop: () => stopped,
       wait,
@@ -137,26 +148,32 @@ export function createCommandLineHere(): CommandLine<Server, OptionsHere> {
 
   const run = (args: readonly string[], options?: OptionsHere) => start(args, options).exit;
 
+  const open: CommandLineHere["open"] = async (args, { pattern, ...options }) => {
+    const { promise: started, resolve } = Promise.withResolvers<string>();
+    const { exit, stop } = start(args, options, (stdout) => {
+      if (pattern.test(stdout)) resolve(stdout);
+    });
+    const ended = exit.then(({ status, stderr }) => {
+      throw new Error(`${args[0]} exited with ${status} before its output matched ${pattern}: ${stderr}`);
+    });
+    const message = await Promise.race([started, ended]);
+    return {
+      message,
+      stop(signal = "SIGTERM") {
+        stop(signal);
+        return exit;
+      },
+    };
+  };
+
   return {
     directory,
     run,
     spawn,
+    open,
     async serve(args, { pattern = DATABASE_LINE, ...options } = {}) {
-      const { promise: started, resolve } = Promise.withResolvers<string>();
-      const { exit, stop } = start(["serve", "--port", "0", ...args], options, (stdout) => {
-        if (pattern.test(stdout)) resolve(stdout);
-      });
-      const ended = exit.then(({ status, stderr }) => {
-        throw new Error(`serve exited with ${status} before its output matched ${pattern}: ${stderr}`);
-      });
-      const message = await Promise.race([started, ended]);
-      return {
-        ...{ url: urlIn(message), message },
-        stop(signal = "SIGTERM") {
-          stop(signal);
-          return exit;
-        },
-      };
+      const server = await open(["serve", "--port", "0", ...args], { pattern, ...options });
+      return { ...server, url: urlIn(server.message) };
     },
     json: (...args) => resultOf(run, args),
     [Symbol.dispose]() {

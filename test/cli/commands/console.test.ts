@@ -1,14 +1,12 @@
-import { spawn } from "node:child_process";
 import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
+import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { createCommandLineHere, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
@@ -41,20 +39,17 @@ test.skipIf(skipsBecause("the console on a full disk", reasonToSkip()))(
     const path = join(cli.directory, "full.db");
     const store = createSqliteStore({ path });
     await store.orders.place([{ record: { id: 7n }, status: "pending" }]);
-    const limit = `--fsize=${statSync(`${path}-wal`).size}:`;
-    const bin = fileURLToPath(new URL("../../../lib/cli/bin.ts", import.meta.url));
-    const args = [limit, process.execPath, "--conditions", "development", bin, "console", "--database", path];
-    const child = spawn("prlimit", args);
-    const exit = waitForExit(child);
-    const [, link = ""] = /(http\S+)#/.exec(await waitForOutput(child, /Ctrl-C.*\n/)) ?? [];
-    expect((await fetch(link)).status).toBe(200);
-    child.kill("SIGINT");
-    const { status, stderr } = await exit;
-    await store.close();
-    expect([status, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^No change can be made: .*(?:full|disk).*\n/),
-    ]);
+    limitFiles(process.pid, statSync(`${path}-wal`).size);
+    try {
+      const { message, stop } = await cli.open(["console", "--database", path], { pattern: /Ctrl-C/ });
+      const [, link = ""] = /(http\S+)#/.exec(message) ?? [];
+      expect((await fetch(link)).status).toBe(200);
+      const problem = expect.stringMatching(/^No change can be made: .*(?:full|disk).*\n/);
+      expect(await stop()).toMatchObject({ status: 0, stderr: problem });
+    } finally {
+      limitFiles(process.pid, "unlimited");
+      await store.close();
+    }
   },
 );
 
@@ -62,8 +57,8 @@ test("console offers the plans of --plans, and --json prints its link as JSON", 
   writeFileSync(join(cli.directory, "plans.yaml"), "starter: { perMinute: 30, perDay: 500 }");
   const store = ["--database", "plans.db", "--plans", "plans.yaml"];
   await cli.run(["accounts", "create", "acme", "--plan", "starter", ...store]);
-  const child = cli.spawn(["console", "--json", ...store]);
-  const { link, database } = JSON.parse(await waitForOutput(child, /\n/));
+  const { message, stop } = await cli.open(["console", "--json", ...store], { pattern: /\n/ });
+  const { link, database } = JSON.parse(message);
   expect(database).toBe("plans.db");
   const [, base = "", token = ""] = /^(http:\/\/127\.0\.0\.1:\S+)\/start#(\S+)$/.exec(link) ?? [];
   const headers = { "content-type": "application/x-www-form-urlencoded", origin: new URL(base).origin };
@@ -77,7 +72,7 @@ test("console offers the plans of --plans, and --json prints its link as JSON", 
   const page = await (await fetch(`${base}/accounts/acme`, { headers: { cookie } })).text();
   expect(page).toMatch(/<option[^>]*value="starter"[^>]*selected|<option[^>]*selected[^>]*value="starter"/);
   expect(page).toContain("of 30");
-  child.kill("SIGKILL");
+  expect((await stop()).status).toBe(0);
 });
 
 test("a missing database is a usage error, and a port that is in use may pass; both say what to do", async () => {

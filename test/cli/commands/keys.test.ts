@@ -2,25 +2,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
+import { createCommandLineHere } from "../../support/command-line.ts";
 
 const cli = createCommandLineHere();
 afterAll(() => cli[Symbol.dispose]());
-
-/** Runs a command whose reader has gone before it writes. */
-function runUnread(...args: readonly string[]) {
-  const child = cli.spawn(args);
-  child.stdout.destroy();
-  return waitForExit(child);
-}
 
 test("a new key that nobody can have seen is an error, which names the key to revoke", async () => {
   await cli.run(["accounts", "create", "acme", "--plan", "free"]);
   const ids = async () =>
     (await cli.json<{ keyId: string }[]>("keys", "list", "--account", "acme")).map(({ keyId }) => keyId);
-  const issued = await runUnread("keys", "issue", "--account", "acme");
+  const issued = await cli.run(["keys", "issue", "--account", "acme"], { isUnread: true });
   const [first = ""] = await ids();
-  const rotated = await runUnread("keys", "rotate", first, "--json");
+  const rotated = await cli.run(["keys", "rotate", first, "--json"], { isUnread: true });
   const successor = (await ids()).find((id) => id !== first) ?? "";
   const messageOf = (id: string) =>
     `${id}: The new key could not be written, so nobody has seen it. Revoke it with 'keys revoke ${id}', and issue another one.`;

@@ -77,17 +77,6 @@ test("reads the headers of Node's requests, and keys of another system", async (
   server.close();
 });
 
-test("callers without a key share the limits of their address", async () => {
-  const { gate } = await open();
-  const statusOf = async (address: string) => {
-    const access = await gate({ headers: {} }, { address });
-    return access.ok ? 200 : access.response.status;
-  };
-  for (let call = 0; call < 60; call++) expect(await statusOf("192.0.2.1")).toBe(401);
-  expect(await statusOf("192.0.2.1")).toBe(429);
-  expect(await statusOf("192.0.2.2")).toBe(401);
-});
-
 test("a store that fails is a 503 with the error beside it, and one that is wrong a 500", async () => {
   for (const [error, status] of [
     [new StoreUnavailableError("down"), 503],

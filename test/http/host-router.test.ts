@@ -11,14 +11,6 @@ const domains = defineDomains(
 );
 const openDomains = () => createHandlerFixture({ hosts: () => hostTable(domains, ["abc.platform.example"]) });
 
-test.each(["orders.example.com", "ORDERS.example.com:443", "service.example.com.", "abc.platform.example"])(
-  "%s serves the API: the primary, an alias, the platform's own host",
-  async (host) => {
-    const { send } = await openDomains();
-    expect((await send("GET", "/v1/store/orders", { host })).status).toBe(200);
-  },
-);
-
 test.each([
   ["GET", "/v1/store/orders?a=1&b=%2F"],
   ["DELETE", "/v1/store/orders/1"],
@@ -69,54 +61,20 @@ test.each(["/healthz", "/readyz"])(
   },
 );
 
-test("no request header can change the redirect target", async () => {
-  const { send } = await openDomains();
-  const steering = {
-    forwarded: "host=evil.example",
-    "x-forwarded-host": "evil.example",
-    "x-original-url": "//evil.example",
-  };
-  const { headers } = await send("GET", "//evil.example/x", { host: "www.orders.example.com", ...steering });
-  expect(headers.get("location")).toBe("https://orders.example.com//evil.example/x");
-});
-
-test.each([
-  ...[
-    "//evil.example",
-    "///evil.example",
-    "/\\evil.example",
-    "/@evil.example",
-    "/.evil.example",
-    "/%0d%0aa:b",
-  ],
-  ...[
-    "/\t/evil.example",
-    "/..//evil.example",
-    "/%2f%2fevil.example",
-    "/:80@evil.example/",
-    "/?//evil.example",
-  ],
-  ...[
-    "http://evil.example/",
-    "javascript:alert(1)",
-    "*",
-    "?a",
-    "",
-    "/#@evil.example",
-    "/\u0000",
-    "/\ud800",
-    "/%zz",
-  ],
-])("the target %j leads to no other host and is no failure of the service", async (target) => {
-  const { handler } = await openDomains();
-  for (const host of ["www.orders.example.com", "orders.example.com"]) {
-    const { status, headers } = await handler(new Request("http://localhost/"), { host, target });
-    expect([200, 301, 400, 401, 421]).toContain(status);
-    const location = headers.get("location");
-    expect(location !== null).toBe(status === 301);
-    if (location !== null) expect(new URL(location).host).toBe("orders.example.com");
-  }
-});
+test.each(["//evil.example/x", "/\\evil.example", "http://evil.example/", "*", "", "/%0d%0aa:b", "/\ud800"])(
+  "the target %j and the headers of a proxy lead to no other host, and are no failure of the service",
+  async (target) => {
+    const { handler } = await openDomains();
+    const headers = { forwarded: "host=evil.example", "x-forwarded-host": "evil.example" };
+    for (const host of ["www.orders.example.com", "orders.example.com"]) {
+      const response = await handler(new Request("http://localhost/", { headers }), { host, target });
+      expect([200, 301, 400, 401, 421]).toContain(response.status);
+      const location = response.headers.get("location");
+      expect(location !== null).toBe(response.status === 301);
+      if (location !== null) expect(new URL(location).host).toBe("orders.example.com");
+    }
+  },
+);
 
 test("a changed mapping takes effect at the next request, and without a mapping every host is served", async () => {
   let current: ReturnType<typeof defineDomains> | undefined = domains;

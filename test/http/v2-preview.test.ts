@@ -134,7 +134,7 @@ test("a page can be empty although another one follows", async () => {
   expect(headers.get("link")).toMatch(/^<\?limit=100&order=asc&status=shipped&cursor=[\w-]+>; rel="next"$/);
 });
 
-test("the responses of v1 and its part of the OpenAPI document are the same with the preview, byte for byte", async () => {
+test("the responses of v1 are the same with the preview, byte for byte", async () => {
   const [plain, preview] = await Promise.all([createHandlerFixture({ plan: "business" }), serve()]);
   const context = { requestId: "request-1" };
   for (const [method, path] of [
@@ -158,16 +158,6 @@ test("the responses of v1 and its part of the OpenAPI document are the same with
     const bytes = (answer: typeof found) => [answer.status, [...answer.headers], answer.text];
     expect(bytes(found), `${method} ${path}`).toEqual(bytes(expected));
   }
-  const documentOf = async ({ send }: typeof plain) => JSON.parse((await send("GET", "/openapi.json")).text);
-  const { "/v2/store/orders": v2, ...v1 } = (await documentOf(preview)).paths;
-  expect(JSON.stringify(v1)).toBe(JSON.stringify((await documentOf(plain)).paths));
-  expect(v2.get).toMatchObject({ operationId: "pageOrders", "x-stability": "experimental" });
-  expect(v2.get.parameters.map(({ name }: { name: string }) => name)).toEqual([
-    "limit",
-    "cursor",
-    "status",
-    "order",
-  ]);
 });
 
 test("a page names the orders that the store cannot read, and has the others", async () => {

@@ -115,11 +115,8 @@ test("TRACE and QUERY are requests like others, and none echoes the key", async 
 
 test.each([
   "DELETE /v1/pets/%2e%2e/store/orders/1",
-  "DELETE /docs/..\\v1\\store\\orders\\1",
-  "DELETE /../v1/store/orders/1",
   "DELETE /v1\\store\\orders\\1",
   "DELETE http://x/v1/pets/../store/orders/1",
-  "DELETE http://x\\v1\\store\\orders\\1",
 ])("%s gets 400 and cancels nothing", async (start) => {
   const { url, head, store } = await serve();
   const connection = openSocket(url);

@@ -31,39 +31,6 @@ describe("every file of the page", () => {
       expect((await send("GET", "/v1/store/orders")).headers.get("x-ratelimit-remaining")).toBe("59");
     },
   );
-
-  test.each([...SMALL_FILES, "/openapi.json"])(
-    "%s is compressed if the client accepts it, and has no body for HEAD",
-    async (path) => {
-      const { handler } = await createHandlerFixture({ documents: docsPage() });
-      const get = (method: string, encoding: string) =>
-        handler(new Request(`http://localhost${path}`, { method, headers: { "accept-encoding": encoding } }));
-      const plain = Buffer.from(await (await get("GET", "identity")).arrayBuffer());
-      const packed = await get("GET", "gzip");
-      expect(packed.headers.get("content-encoding")).toBe("gzip");
-      expect(gunzipSync(await packed.arrayBuffer()).equals(plain)).toBe(true);
-      const head = await get("HEAD", "identity");
-      expect([head.status, await head.text()]).toEqual([200, ""]);
-    },
-  );
-});
-
-describe("a file that costs too much without compression", () => {
-  const get = async (headers: Record<string, string>, method = "GET") => {
-    const { handler } = await createHandlerFixture({ documents: docsPage() });
-    return handler(new Request(`http://localhost${LARGE_FILE}`, { method, headers }));
-  };
-
-  test.each([{}, { "accept-encoding": "gzip" }, { "accept-encoding": "br, *;q=0.1" }])(
-    "a file that costs too much without compression is sent compressed to a client that does not exclude it: %j",
-    async (headers: Record<string, string>) => {
-      const response = await get(headers);
-      expect([response.status, response.headers.get("content-encoding")]).toEqual([200, "gzip"]);
-      expect(gunzipSync(await response.arrayBuffer()).length).toBeGreaterThan(1_000_000);
-      const head = await get(headers, "HEAD");
-      expect([head.status, await head.text()]).toEqual([200, ""]);
-    },
-  );
 });
 
 describe("a document is read and compressed once", () => {
@@ -71,14 +38,12 @@ describe("a document is read and compressed once", () => {
     const { handler } = await createHandlerFixture({ documents: docsPage() });
     const get = (encoding: string) =>
       handler.respond?.(new Request(`http://localhost${path}`, { headers: { "accept-encoding": encoding } }));
-    const bodies: unknown[] = [];
-    for (const encoding of ["gzip", "gzip", "identity", "identity"]) bodies.push((await get(encoding))?.body);
-    const memory = bodies.map((body) => (body instanceof Uint8Array ? body.buffer : undefined));
-    expect(memory[0]).toBeInstanceOf(ArrayBuffer);
-    expect(memory[1]).toBe(memory[0]);
-    expect(memory[2]).toBeInstanceOf(ArrayBuffer);
-    expect(memory[3]).toBe(memory[2]);
-    expect(memory[2]).not.toBe(memory[0]);
+    const bodies: Uint8Array[] = [];
+    for (const encoding of ["gzip", "gzip", "identity", "identity"])
+      bodies.push((await get(encoding))?.body as Uint8Array);
+    const [packed = expect.fail(), again, plain = expect.fail(), once] = bodies;
+    expect([again?.buffer === packed.buffer, once?.buffer === plain.buffer]).toEqual([true, true]);
+    expect(gunzipSync(packed).equals(plain)).toBe(true);
   });
 });
 
@@ -131,16 +96,6 @@ test("the page explains how to install Swagger UI if it is missing", async () =>
   expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
   expect(text).toContain("npm install swagger-ui-dist");
   expect((await send("GET", "/docs/swagger-ui-bundle.js")).status).toBe(404);
-});
-
-test("a page that fails gets a 500 without the error's text", async () => {
-  const { send, events } = await createHandlerFixture({
-    documents: async () => Promise.reject(new Error("secret")),
-  });
-  const answer = await send("GET", "/docs");
-  expect(codeOf(answer)).toBe("internal_error");
-  expect(answer.text).not.toContain("secret");
-  expect(events).toMatchObject([{ status: 500, error: { message: "secret" } }]);
 });
 
 describe("the root", () => {

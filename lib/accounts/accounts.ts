@@ -97,8 +97,6 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 ): Accounts<keyof Plans & string> {
   assertOptions(options, ["store", "environment", "clock", "plans"]);
   const { store, environment, clock: givenClock = systemClock, plans } = options;
-  if (typeof Object(store).admit !== "function")
-    throw invalidInput("store", "Pass the accounts of a store: createAccounts({ store: store.accounts }).");
   const clock = wholeClock(givenClock);
   if (plans !== undefined) validatePlans(plans);
   if (environment !== undefined && !isEnvironment(environment))
@@ -137,30 +135,25 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     async setPlan(accountId, plan) {
       const assignment = validatePlan(plan, plans);
-      return store.update(text("accountId", accountId), ({ id, keys }) => ({
-        ok: true,
-        account: { id, ...assignment, keys },
-      }));
+      return store.update(accountId, ({ id, keys }) => ({ ok: true, account: { id, ...assignment, keys } }));
     },
 
-    delete: async (accountId) => store.delete(text("accountId", accountId)),
+    delete: async (accountId) => store.delete(accountId),
 
-    resetUsage: async (accountId) => store.resetUsage(text("accountId", accountId)),
+    resetUsage: async (accountId) => store.resetUsage(accountId),
 
     async issueKey(accountId, given = {}) {
       const at = clock();
       const settings = keySettings(given, at);
-      text("accountId", accountId);
       return issue(accountId, (account, key) => addKey(account, { ...key, createdAt: at, ...settings }, at));
     },
 
-    async importKey(accountId, key) {
+    async importKey(accountId, { hash, ...given }) {
       const at = clock();
-      const { hash, ...given } = Object(key) as typeof key;
       if (store.importedKeys === undefined) throw new TypeError("This store cannot find imported keys.");
-      if (!/^[0-9a-f]{64}$/.test(text("hash", hash))) throw invalidInput("hash", HASH_RULE);
+      if (!/^[0-9a-f]{64}$/.test(hash)) throw invalidInput("hash", HASH_RULE);
       const settings = keySettings(given, at);
-      const account = await store.find(text("accountId", accountId));
+      const account = await store.find(accountId);
       if (account === undefined) return NOT_FOUND;
       const id = keyIdOf(accountId, hash);
       // First where it is found: a record without its key has no effect.
@@ -176,7 +169,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
       throw invalidInput("hash", "Another account has a key with the same hash, or imports it now.");
     },
 
-    async rotateKey(keyId, { overlapMs } = { overlapMs: Number.NaN }) {
+    async rotateKey(keyId, { overlapMs }) {
       if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
         throw invalidInput("overlapMs", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
@@ -235,17 +228,11 @@ function added(account: AccountSettings, keyId: string): ImportedKey {
 
 /** The account in the identifier of a key, `<account>.<10 characters>`. */
 function accountOf(keyId: string): string {
-  return text("keyId", keyId).slice(0, Math.max(0, keyId.lastIndexOf(".")));
-}
-
-/** Untyped callers may pass anything, and each store would read it differently. */
-function text(path: string, value: unknown): string {
-  if (typeof value !== "string") throw invalidInput(path, "Give a string.");
-  return value;
+  return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }
 
 /** A name is shown to people. Whoever pastes a key there would store it readably. */
-function isKeyName(value: unknown): boolean {
-  const isText = typeof value === "string" && value.isWellFormed() && redactKeys(value) === value;
+function isKeyName(value: string): boolean {
+  const isText = value.isWellFormed() && redactKeys(value) === value;
   return isText && /^[^\p{C}]{1,64}$/u.test(value) && value.trim() === value;
 }

@@ -22,7 +22,7 @@ const FORMAT = new RegExp(
 
 /** True for an account's identifier: 1 to 32 lower-case letters, digits and hyphens, without a leading hyphen. */
 export function isAccountId(text: string): boolean {
-  return typeof text === "string" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(text);
+  return /^[a-z0-9][a-z0-9-]{0,31}$/.test(text);
 }
 
 /** Generates a key: `so_<environment>_<account>_<secret><checksum>`. Show it once and store its hash. */

@@ -67,13 +67,6 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Returns what code of the embedder has returned. Throws if that is a promise, whose rejection nobody would handle. */
-export function notPromise<T>(value: T, from: string): T {
-  if (typeof (Object(value) as { readonly then?: unknown }).then !== "function") return value;
-  Promise.resolve(value).catch(() => {});
-  throw new TypeError(`${from} returned a promise. Return its value.`);
-}
-
 /** The part of a writable Node stream that `waitForDrain` uses. */
 interface DrainSource {
   readonly destroyed: boolean;

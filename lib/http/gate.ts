@@ -1,6 +1,6 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { Caller, Rejection } from "../accounts/admission.ts";
-import { assertOptions, invalidInput } from "../core/errors.ts";
+import { assertOptions } from "../core/errors.ts";
 import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { type AccessOptions, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { validateKeySource } from "./options.ts";
@@ -48,22 +48,19 @@ export type Gate = (
  */
 export function createGate(options: GateOptions): Gate {
   assertOptions(options, OPTION_NAMES);
-  if (typeof Object(Object(options).store).accounts?.admit !== "function")
-    throw invalidInput("store", "Pass a store, such as createGate({ store: createMemoryStore() }).");
   validateKeySource(options.keys);
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
 
-  return async (request, context) => {
+  return async (request, context = {}) => {
     const requestId = crypto.randomUUID();
     const reject = (result: Parameters<typeof createResponse>[0], failure = {}): GateAccess => {
       const response = createResponse(result, requestId, false);
       return { ok: false, response: { ...response, body: `${response.body}` }, ...failure };
     };
     try {
-      const { address } = Object(context);
-      const caller = typeof address === "string" ? address : UNKNOWN_ADDRESS;
-      const access = await accessControl.admit(readable(Object(request).headers), caller);
+      const { address = UNKNOWN_ADDRESS } = context;
+      const access = await accessControl.admit(readable(request.headers), address);
       if (!access.ok) return reject(access);
       const { quota, wouldReject } = access;
       const headers = { "x-request-id": requestId, ...rateLimitHeaders(quota) };

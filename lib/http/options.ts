@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
 import type { FindAccount } from "../accounts/imported-keys.ts";
-import { assertOptions, InvalidInputError, invalidInput } from "../core/errors.ts";
+import { assertOptions, InvalidInputError } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
 import type { HostRouter } from "../domains/routing.ts";
@@ -96,10 +96,9 @@ const OPTION_NAMES =
     " ",
   );
 
-/** Throws `InvalidInputError` for what is not a store, for an option of an unknown name, and for one that should be a function. */
+/** Throws `InvalidInputError` for an option of an unknown name, and for a header that cannot have a key. */
 export function validateOptions(options: HandlerOptions): void {
-  const { store, keys, openapi }: HandlerOptions = Object(options);
-  if (!isStore(store)) throw invalidInput("store", STORE_RULE);
+  const { keys, openapi } = options;
   assertOptions(options, OPTION_NAMES);
   validateKeySource(keys);
   assertOptions(openapi, ["title", "description", "contact", "servers", "docsUrl"], "openapi.");
@@ -109,7 +108,6 @@ export function validateOptions(options: HandlerOptions): void {
 export function validateKeySource(keys: KeySource | undefined): void {
   assertOptions(keys, ["headers", "accountOf"], "keys.");
   const { headers = [] } = keys ?? {};
-  if (!Array.isArray(headers)) throw invalidInput("keys.headers", 'Pass an array, such as ["x-api-key"].');
   const issues = headers.flatMap((name, index) => {
     const message = findKeyHeaderProblem(name);
     return message === undefined ? [] : [{ path: `keys.headers[${index}]`, message }];
@@ -117,18 +115,7 @@ export function validateKeySource(keys: KeySource | undefined): void {
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-export function findKeyHeaderProblem(name: unknown): string | undefined {
-  const isName = typeof name === "string" && /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
+export function findKeyHeaderProblem(name: string): string | undefined {
+  const isName = /^[!#$%&'*+.^_`|~0-9a-z-]{1,64}$/.test(name);
   return isName ? undefined : "Give a header name in lower case.";
 }
-
-/** True if a value has what the handler calls. A class whose methods a spread has lost has not. */
-function isStore(value: unknown): boolean {
-  const { orders, accounts, check } = Object(value);
-  const { admit, find, list, recordRejections } = Object(accounts);
-  const methods = [orders?.apply, orders?.list, admit, find, list, recordRejections, check];
-  return methods.every((method) => typeof method === "function");
-}
-
-const STORE_RULE =
-  "Pass a whole store, such as createMemoryStore(). Your own has orders, accounts and check().";

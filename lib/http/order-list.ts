@@ -13,7 +13,7 @@ export async function orderList(
 ): Promise<{ readonly body: string | TextReader; readonly ended: Promise<StreamEnd> }> {
   const pages = outcome.rest[Symbol.asyncIterator]();
   const { json, last } = outcome.first;
-  const first = json !== "" || last ? readPage({ json, last }) : await nextPage(pages);
+  const first = json !== "" || last ? { json, last } : await nextPage(pages);
   const { promise: ended, resolve: end } = Promise.withResolvers<StreamEnd>();
   if (!first.last) return { body: joinPages(first, pages, end), ended };
   void stopReading(pages);
@@ -65,14 +65,8 @@ async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
   for (;;) {
     const { done, value } = await pages.next();
     if (done === true) return { json: "", last: true };
-    if (value.json !== "" || value.last) return readPage(value);
+    if (value.json !== "" || value.last) return value;
   }
-}
-
-/** A page of a store of the embedder's own can be anything. */
-function readPage({ json, last }: OrderPage): OrderPage {
-  if (typeof json !== "string") throw new TypeError("The store returned what is no page of its list.");
-  return { json, last };
 }
 
 /** Releases what the store holds for the list. No response waits for it, and if it fails, the pages are what they are. */

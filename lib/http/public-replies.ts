@@ -1,5 +1,5 @@
 import { createLookupLimit } from "../accounts/lookup-limit.ts";
-import { notPromise, settleWithin } from "../core/concurrency.ts";
+import { settleWithin } from "../core/concurrency.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { type Clock, type Instant, MAX_STORE_CALL_MS } from "../core/time.ts";
 import { bareHost, type HostRoute, type HostRouter, MISDIRECTED } from "../domains/routing.ts";
@@ -81,7 +81,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   let takesTime = false;
   return ({ request, context, originalTarget }: ParsedRequest, isHealthCheck: boolean) => {
     if (takesTime && isHealthCheck) return MISDIRECTED;
-    const router = notPromise(hosts(), "hosts()");
+    const router = hosts();
     const { address = "" } = context;
     const host = context.host ?? request.headers.get("host") ?? splitTarget(request.url).authority;
     const name = bareHost(host ?? "");
@@ -94,7 +94,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
       return shared.then((route) => route ?? MISDIRECTED);
     }
     const route = find();
-    if (!(route instanceof Promise)) return notPromise(route, "The table of hosts()");
+    if (!(route instanceof Promise)) return route;
     takesTime = true;
     const remembered = lookUp(route);
     if (!isHealthCheck) return remembered;
@@ -114,16 +114,15 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
 const LOOKUP = "The lookup of a host";
 
 /** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
-function replyForHost({ action, ...route }: HostRoute): Reply | undefined {
-  if (action === "serve") return undefined;
-  if (action === "misdirected") return { error: "misdirected_request" };
-  const { status, location } = route as Extract<HostRoute, { readonly action: "redirect" }>;
+function replyForHost(route: HostRoute): Reply | undefined {
+  if (route.action === "serve") return undefined;
+  if (route.action === "misdirected") return { error: "misdirected_request" };
+  const { status, location } = route;
   const headers = {
     location,
     "cache-control": `public, max-age=${REDIRECT_MAX_AGE_SECONDS}`,
     "content-type": "text/plain; charset=utf-8",
   };
-  if (action !== "redirect" || status !== 301 || !location) throw new TypeError("hosts() returned no route.");
   return readReply({ status, headers, body: `Moved permanently to ${location}\n` }, "hosts()");
 }
 
@@ -131,7 +130,7 @@ async function readDocument(
   document: Exclude<ReturnType<DocumentSource>, undefined>,
 ): Promise<RequestResult | undefined> {
   const reply = await settleWithin(MAX_STORE_CALL_MS, document, "documents()");
-  return (reply ?? undefined) === undefined ? undefined : { reply: readReply(reply, "documents()") };
+  return reply && { reply: readReply(reply, "documents()") };
 }
 
 /** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */
@@ -148,8 +147,7 @@ function createReadinessCheck(store: HandlerOptions["store"], clock: Clock): () 
 
   async function check(): Promise<RequestResult> {
     try {
-      const checked: unknown = await settleWithin(READINESS_TIMEOUT_MS, store.check());
-      if (checked === false) throw new TypeError("check() returned false. It rejects with what is wrong.");
+      await settleWithin(READINESS_TIMEOUT_MS, store.check());
       return HEALTHY;
     } catch (thrown) {
       return { reply: STORE_UNAVAILABLE, thrown };

@@ -1,6 +1,6 @@
 /** What an operation or a document returns. */
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
-import { ERRORS, type ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
 import { HEADER_NAME, HEADER_VALUE, type RequestHead } from "./request.ts";
 
 /** Header names and values to add to a response. */
@@ -49,68 +49,23 @@ export type StreamEnd =
   | { readonly status: "complete" | "cancelled" }
   | { readonly status: "failed"; readonly error: unknown };
 
-/**
- * Reads a reply that code of the embedder has returned, each field once. Throws if it is none, or if no response can be
- * made of it, so that the caller gets a 500 and the event says why.
- */
-export function readReply(given: unknown, from: string): Reply {
-  const { error, status, body, headers = {}, ended, change } = Object(given) as SuccessReply;
-  const fields = Object.entries<unknown>(Object(headers)).map(([name, value]) => {
-    return [name.toLowerCase(), typeof value === "number" ? `${value}` : value];
+/** Prepares a reply of code of the embedder. Throws for a header that no response can have, or that the service sets. */
+export function readReply({ headers = {}, ...reply }: Reply, from: string): Reply {
+  const fields = Object.entries(headers).map(([name, value]) => {
+    if (SERVICE_HEADERS.test(name))
+      throw new TypeError(`${from} returned the header ${JSON.stringify(name)}, which the service sets.`);
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      throw new TypeError(`${from} returned the header ${JSON.stringify(name)}, which cannot be sent.`);
+    return [name.toLowerCase(), value];
   });
-  const reply = { error, status, body, headers: Object.fromEntries(fields) } as Reply;
-  const problem = findReplyProblem(reply);
-  if (problem !== undefined) throw new TypeError(`${from} returned what is no reply. ${problem}`);
-  if (reply.error !== undefined) return reply;
-  const end = ended && Promise.resolve(ended).then(readStreamEnd);
   // A server sends a `TextReader` as ASCII, which only the service's own are known to be.
-  const encoded = body !== undefined && { body: toWebBody(body) };
-  return { ...reply, ...encoded, ...(end && { ended: end }), ...(change && { change }) };
+  const encoded = reply.body !== undefined && { body: toWebBody(reply.body) };
+  return { ...reply, ...encoded, headers: Object.fromEntries(fields) } as Reply;
 }
-
-function findReplyProblem({ error, status, body, headers = {} }: Reply): string | undefined {
-  if (error === undefined) {
-    if (!STATUSES.has(status))
-      return `The status ${status} cannot be sent. Use one of: ${[...STATUSES].join(", ")}.`;
-    if (body !== undefined && status === 204)
-      return "A response with status 204 has no body. Leave it out, or use 200.";
-    if (body !== undefined && !isBody(body))
-      return "A body is a string, a Uint8Array or a ReadableStream. Convert any other value with JSON.stringify().";
-  } else if (status !== undefined || body !== undefined) {
-    if (!/^[45]\d\d$/.test(`${status}`) || typeof body !== "string")
-      return "An error has a code of ERRORS alone, or a status from 400 to 599 and a text as its body.";
-  } else if (!Object.hasOwn(ERRORS, error))
-    return `There is no error code '${error}'. Return a code of ERRORS.`;
-  const wrong = Object.entries(headers).find(
-    ([name, value]) => typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value),
-  );
-  if (wrong !== undefined)
-    return `The header ${JSON.stringify(wrong[0])} cannot be sent. Encode its name and value as ASCII.`;
-  const own = Object.keys(headers).find((name) => SERVICE_HEADERS.test(name));
-  if (own !== undefined) return `The header ${JSON.stringify(own)} is set by the service. Leave it out.`;
-  const isEmpty = (typeof body === "string" || body instanceof Uint8Array) && body.length === 0;
-  return isEmpty && /^application\/json/i.test(headers["content-type"] ?? JSON_TYPE)
-    ? "An empty body is not JSON. Leave it out, or set the header content-type."
-    : undefined;
-}
-
-function isBody(body: unknown): boolean {
-  if (typeof body === "string" || body instanceof Uint8Array) return true;
-  const { getReader, read } = Object(body);
-  return typeof getReader === "function" || typeof read === "function";
-}
-
-function readStreamEnd(end: unknown): StreamEnd {
-  const { status, error } = Object(end);
-  if (status === "complete" || status === "cancelled") return { status };
-  return { status: "failed", error: error ?? new TypeError("'ended' resolved without a status.") };
-}
-
-const STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 204, 301, 302]);
 
 /** Those that frame a message or concern one connection (RFC 9110, section 7.6.1), and those that the service sets. */
 const SERVICE_HEADERS =
-  /^(?:content-length|transfer-encoding|connection|proxy-connection|keep-alive|te|trailer|upgrade|date|deprecation|sunset|x-request-id|x-ratelimit-(?:limit|remaining|reset))$/;
+  /^(?:content-length|transfer-encoding|connection|proxy-connection|keep-alive|te|trailer|upgrade|date|deprecation|sunset|x-request-id|x-ratelimit-(?:limit|remaining|reset))$/i;
 
 export const JSON_TYPE = "application/json";
 

@@ -1,7 +1,6 @@
 import { accountIdOf, redactKeys } from "../accounts/api-key.ts";
 import { errorMessage } from "../core/errors.ts";
 import { escapeControls } from "../core/text.ts";
-import type { Instant } from "../core/time.ts";
 import type { ErrorCode } from "./errors.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
 import type { StreamEnd } from "./reply.ts";
@@ -63,10 +62,6 @@ const MAX_PATH_CHARS = 512;
 /** How often a path is decoded in search of a key. An escape whose percent sign alone is escaped counts as one. */
 const MAX_DECODINGS = 8;
 
-/** An instant as text; a store of the embedder's own may return one that no date can be. */
-const toText = (instant: Instant) => new Date(Math.min(instant, MAX_INSTANT)).toISOString();
-const MAX_INSTANT = Date.UTC(9999, 11, 31);
-
 /** https://www.w3.org/TR/trace-context/#versioning-of-traceparent. A later version can have more, which is not logged. */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(?:$|(?<!^00.{53})-)/;
@@ -95,7 +90,10 @@ export function toEvent(
     ...(claimed === undefined ? {} : { claimedAccountId: claimed }),
     ...(reply.error === undefined ? {} : { errorCode: reply.error }),
     ...(quota !== undefined &&
-      limitedUntil !== undefined && { limit: quota.limit, limitedUntil: toText(limitedUntil) }),
+      limitedUntil !== undefined && {
+        limit: quota.limit,
+        limitedUntil: new Date(limitedUntil).toISOString(),
+      }),
     ...(startsBan === true && { startsBan }),
     ...(wouldReject !== undefined && { wouldReject }),
     bodyEnd: end.status,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { settleWithin } from "../core/concurrency.ts";
-import { assertOptions, invalidInput } from "../core/errors.ts";
+import { assertOptions } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
 import { callHandler, type ReceivedHead } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
@@ -46,7 +46,6 @@ export function toNodeHandler(
 ): (req: NodeRequest, res: NodeResponse) => void {
   assertOptions(options, ["trustProxy"]);
   const { trustProxy = false } = options;
-  assertHandler(handler);
   const proxies = countProxies(trustProxy);
 
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
@@ -84,12 +83,6 @@ export function toNodeHandler(
 
 /** Connections with a request that two servers could parse differently. What follows it may be none. */
 const refused = new WeakSet<object>();
-
-/** Throws `InvalidInputError` unless the value is a function: every request would fail. */
-export function assertHandler(handler: unknown): void {
-  if (typeof handler !== "function")
-    throw invalidInput("handler", "Pass a handler, such as createHandler({ store }).");
-}
 
 /** The body of a request. Reading it fails if the client has not sent it to its end. */
 async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {

@@ -60,9 +60,9 @@ function isTarget(url: string, method: string | undefined, host: string | undefi
   return authority !== "" && authority.toLowerCase() === (host ?? authority).toLowerCase();
 }
 
-/** How many proxies in front of the service are trusted. Throws `InvalidInputError` if it is neither that nor a boolean. */
+/** How many proxies in front of the service are trusted. Throws `InvalidInputError` for a number that counts none. */
 export function countProxies(trustProxy: boolean | number): number {
-  const count = typeof trustProxy === "boolean" ? Number(trustProxy) : trustProxy;
+  const count = Number(trustProxy);
   if (Number.isInteger(count) && count >= 0) return count;
   throw invalidInput("trustProxy", "Use true for one trusted proxy, or the number of them.");
 }

@@ -18,7 +18,7 @@ import { callHandler } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
 import { Connection, type HeldInput } from "./connection.ts";
-import { assertHandler, type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
+import { type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import {
@@ -60,7 +60,6 @@ export interface NodeServer {
 export async function startNodeServer(options: NodeServerOptions): Promise<NodeServer> {
   assertOptions(options, ["handler", "host", "port", "trustProxy", "limits"]);
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
-  assertHandler(handler);
   const proxies = countProxies(trustProxy);
   const limits = resolveLimits(options.limits);
   const connections = new Map<Socket, Connection>();

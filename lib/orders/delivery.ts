@@ -150,7 +150,6 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw invalidInput("maxAttempts", "Use a whole number of at least 1.");
   const clock = wholeClock(givenClock ?? systemClock);
-  if (typeof deliver !== "function") throw invalidInput("deliver", "Pass a function.");
   // The clock of the system can be set while this runs.
   const elapsedMs = givenClock === undefined ? () => performance.now() : clock;
   const outbox = store.outbox ?? raise(invalidInput("store", "It has no outbox. Use another store."));

@@ -81,12 +81,13 @@ export async function* importOrders(
         continue;
       }
       const outcome = outcomes.next().value;
-      if (outcome === "placed" || outcome === "unchanged") counts[outcome] += 1;
-      else if (outcome === "conflict") {
-        const { number, content, order } = entry;
-        const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
-        rejects.push({ number, content, reason });
-      } else throw new TypeError("The store returned no outcome of a placed order.");
+      if (outcome === "placed" || outcome === "unchanged") {
+        counts[outcome] += 1;
+        continue;
+      }
+      const { number, content, order } = entry;
+      const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
+      rejects.push({ number, content, reason });
     }
     counts.rejected += rejects.length;
     batch = [];

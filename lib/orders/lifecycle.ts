@@ -1,11 +1,5 @@
 import type { Failure } from "../core/errors.ts";
-import {
-  applyRule,
-  assertOneOf,
-  defineLifecycle,
-  type Lifecycle,
-  type LifecycleRule,
-} from "../core/lifecycle.ts";
+import { applyRule, defineLifecycle, type Lifecycle, type LifecycleRule } from "../core/lifecycle.ts";
 import { assertInstant, type Instant } from "../core/time.ts";
 import type { OrderRecord } from "./order.ts";
 
@@ -65,7 +59,7 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
 
 /** True for an event that sets a field of the record, false for one that changes the status only. */
 export function changesRecord(event: OrderEvent): boolean {
-  return LIFECYCLE.isEvent(event) && LIFECYCLE.statuses.some((status) => "set" in ORDER_RULES[status][event]);
+  return LIFECYCLE.statuses.some((status) => "set" in ORDER_RULES[status][event]);
 }
 
 /** Says why no event leads to a complete order with this status. `undefined` if one does, or the order is not complete. */
@@ -98,10 +92,6 @@ export function sumByStatus(
   >;
   for (const [status, count] of counted) if (LIFECYCLE.isStatus(status)) counts[status] += count;
   return counts;
-}
-
-export function assertOrderEvent(event: OrderEvent): void {
-  assertOneOf(LIFECYCLE.events, event, "event");
 }
 
 /** Applies an event to an order at an instant. Pure. Throws `InvalidInputError` if there is no such event or status. */

@@ -10,7 +10,7 @@ import { type Clock, systemClock, wholeClock } from "../core/time.ts";
 import type { OrderWithHistory } from "./history.ts";
 import { isInt64 } from "./int64.ts";
 import type { OrderEvent } from "./lifecycle.ts";
-import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
+import type { OrderRecord } from "./order.ts";
 import type { OrderQuery, OrderQueryPage } from "./order-query.ts";
 import type { ApplyResult, OrderStore } from "./order-store.ts";
 import { announce, type TransitionHook } from "./transition-hook.ts";
@@ -66,26 +66,15 @@ const MAX_BY_CHARS = 100;
 export function createOrders(options: OrdersOptions): Orders {
   assertOptions(options, ["store", "clock", "by", "onTransition", "onHookError"]);
   const { store, clock: givenClock = systemClock, by, onTransition, onHookError = logHookError } = options;
-  if (typeof Object(store).place !== "function")
-    throw invalidInput("store", "Pass the orders of a store: createOrders({ store: store.orders }).");
   const clock = wholeClock(givenClock);
   const listener = onTransition && { onTransition, onHookError };
   const origin = by === undefined ? {} : { by };
-  if (by !== undefined && (typeof by !== "string" || by.length > MAX_BY_CHARS))
-    throw invalidInput("by", `Use a string of at most ${MAX_BY_CHARS} characters.`);
-
-  /** The identifier as a `bigint`; `undefined` if it names no order. */
-  function readId(id: bigint): bigint | undefined {
-    // A caller without types can pass a number or a string, which each store would compare in its own way.
-    const problem = typeof id === "bigint" ? undefined : ORDER_FIELDS.id.validate(id);
-    if (problem !== undefined) throw invalidInput("id", problem);
-    return isInt64(BigInt(id)) ? BigInt(id) : undefined;
-  }
+  if (by !== undefined && by.length > MAX_BY_CHARS)
+    throw invalidInput("by", `Use at most ${MAX_BY_CHARS} characters.`);
 
   async function apply<E extends OrderEvent>(id: bigint, event: E): Promise<ApplyResult<E>> {
-    const known = readId(id);
-    if (known === undefined) return { ok: false, code: "order_not_found" };
-    const result = await store.apply(known, event, clock(), origin);
+    if (!isInt64(id)) return { ok: false, code: "order_not_found" };
+    const result = await store.apply(id, event, clock(), origin);
     if (listener && result.ok) await announce(listener, event, result.order);
     return result;
   }
@@ -93,10 +82,8 @@ export function createOrders(options: OrdersOptions): Orders {
   return {
     page: (query) => store.page(query),
 
-    async find(id) {
-      const known = readId(id);
-      return known === undefined ? undefined : store.find(known);
-    },
+    find: async (id) => (isInt64(id) ? store.find(id) : undefined),
+
     async place(order) {
       for (let attempt = 0; attempt < MAX_GENERATED_IDS; attempt++) {
         const parsed = parseOrder(lacksId(order) ? { ...order, id: newOrderId(clock() + attempt) } : order);
@@ -106,9 +93,6 @@ export function createOrders(options: OrdersOptions): Orders {
         if (status !== "pending")
           throw invalidInput("status", "A new order is pending. Leave the status out.");
         const [outcome] = await store.place([parsed.order], clock(), origin);
-        // A store of the embedder's own can return anything. What it does not confirm is not taken for stored.
-        if (outcome !== "placed" && outcome !== "unchanged" && outcome !== "conflict")
-          throw new TypeError("The store returned no outcome of the placed order.");
         // Another order already has the generated identifier, so generate one of the next millisecond.
         if (lacksId(order) && outcome !== "placed") continue;
         if (outcome === "conflict") return { ok: false, code: "order_conflict", id: record.id };
@@ -123,6 +107,7 @@ export function createOrders(options: OrdersOptions): Orders {
   };
 }
 
+/** A body that a caller has sent can be a list, or no object at all. */
 function lacksId(order: NewOrder): boolean {
   return typeof order === "object" && order !== null && !Array.isArray(order) && order.id === undefined;
 }

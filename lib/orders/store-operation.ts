@@ -1,4 +1,3 @@
-import { notPromise } from "../core/concurrency.ts";
 import type { Instant } from "../core/time.ts";
 import type { ChangeOrigin } from "./history.ts";
 import type { OrderEvent } from "./lifecycle.ts";
@@ -27,7 +26,7 @@ export async function performStoreOperation(
 ): Promise<StoreOutcome> {
   if (operation.type === "apply")
     return { type: "apply", result: await orders.apply(operation.id, operation.event, at, origin) };
-  const pages = notPromise(orders.list(), "list()")[Symbol.asyncIterator]();
+  const pages = orders.list()[Symbol.asyncIterator]();
   const { done, value } = await pages.next();
   const first = done === true ? { json: "", last: true } : value;
   return { type: "list", first, rest: { [Symbol.asyncIterator]: () => pages } };

@@ -51,9 +51,7 @@ export function validatePlan<Name extends string>(
   assignment: PlanAssignment<Name>,
   plans: PlanTable = PLAN_LIMITS,
 ): PlanAssignment<Name> {
-  // Untyped callers may pass nothing, or null for no limits.
-  const { plan, customLimits: given }: PlanAssignment<Name> = Object(assignment);
-  const customLimits = given ?? undefined;
+  const { plan, customLimits } = assignment;
   const limits = Object.hasOwn(plans, plan) ? plans[plan] : undefined;
   if (limits === undefined) throw invalidInput("plan", `Choose one of ${Object.keys(plans).join(", ")}.`);
   if (limits !== "custom") {
@@ -73,11 +71,10 @@ export function validatePlan<Name extends string>(
 
 /** Checks a table of plans. Throws `InvalidInputError` with every issue. */
 export function validatePlans(plans: PlanTable): void {
-  // Untyped callers may pass nothing, or null for no limits.
-  const entries = Object.entries(Object(plans) as PlanTable);
+  const entries = Object.entries(plans);
   const issues = entries.flatMap(([name, limits]) => [
     ...(PLAN_NAME.test(name) ? [] : [{ path: `plans.${name}`, message: PLAN_NAME_RULE }]),
-    ...(limits === "custom" ? [] : findLimitIssues(Object(limits))).map(({ path, message }) => ({
+    ...(limits === "custom" ? [] : findLimitIssues(limits)).map(({ path, message }) => ({
       path: `plans.${name}.${path}`,
       message,
     })),

@@ -52,8 +52,8 @@ test("a key can have a name that is safe to show, and never contains a key", asy
   const { accounts, store } = await open();
   const { key } = issued(await accounts.issueKey("shop", { name: "checkout, live \u{1f6d2}" }));
   issued(await accounts.issueKey("shop", { name: "é".repeat(64) }));
-  const names = ["", "a".repeat(65), " a", "a ", "a\nb", "a\u202eb", "\ud800", `old ${key}`, 7, null];
-  for (const name of names as string[])
+  const names = ["", "a".repeat(65), " a", "a ", "a\nb", "a\u202eb", "\ud800", `old ${key}`];
+  for (const name of names)
     await expect(accounts.issueKey("shop", { name }), `${name}`).rejects.toThrow(
       "name: Use 1 to 64 characters",
     );
@@ -221,11 +221,6 @@ test("a key whose expiry has another name is not issued, and not imported", asyn
   expect((await store.find("shop"))?.keys).toEqual([]);
 });
 
-test("a whole store is no store of accounts", () => {
-  const store = createMemoryStore() as never;
-  expect(() => createAccounts({ store, environment: "test" })).toThrow("store: Pass the accounts of a store");
-});
-
 test("plans of a service's own that are invalid are rejected before any account has one", () => {
   const { accounts: store } = createMemoryStore();
   const plans = { gold: { perMinute: 0, perDay: 1 } };
@@ -281,49 +276,6 @@ test("exactly one of several concurrent rotations of a key succeeds", async () =
   const rotations = Array.from({ length: 5 }, () => accounts.rotateKey(keyId, { overlapMs: HOUR }));
   const codes = (await Promise.all(rotations)).map((result) => (result.ok ? "ok" : result.code));
   expect(codes.toSorted()).toEqual([...Array(4).fill("key_already_rotated"), "ok"]);
-});
-
-const NOT_A_TEXT = [undefined, null, 5, ["shop"], {}] as unknown[] as string[];
-const PLAN = { plan: "free" } as const;
-
-/** The path of the issue with which the call rejects. */
-async function pathOf(call: () => Promise<unknown>): Promise<string | undefined> {
-  const error: unknown = await call().catch((reason: unknown) => reason);
-  return isInvalidInput(error) ? error.issues[0]?.path : `no InvalidInputError: ${error}`;
-}
-
-test.each(NOT_A_TEXT.map((id) => [id]))(
-  "an identifier that is %j instead of a string is rejected and changes nothing",
-  async (id) => {
-    const { accounts, store } = await open();
-    const before = await store.find("shop");
-    for (const call of [
-      () => accounts.create(id, PLAN),
-      () => accounts.setPlan(id, { plan: "pro" }),
-      () => accounts.resetUsage(id),
-      () => accounts.delete(id),
-      () => accounts.issueKey(id),
-    ])
-      expect(await pathOf(call)).toBe("accountId");
-    for (const call of [
-      () => accounts.rotateKey(id, { overlapMs: 0 }),
-      () => accounts.revokeKey(id),
-      () => accounts.unbanKey(id),
-    ])
-      expect(await pathOf(call)).toBe("keyId");
-    await expect(accounts.unbanKey(id)).rejects.toThrow("keyId: Give a string.");
-    expect(await store.find("shop")).toEqual(before);
-  },
-);
-
-test("a plan, limits and an overlap that are missing are rejected", async () => {
-  const { accounts } = await open();
-  const nothing = undefined as never;
-  expect(await pathOf(() => accounts.create("other", nothing))).toBe("plan");
-  expect(await pathOf(() => accounts.setPlan("shop", nothing))).toBe("plan");
-  const withoutLimits = { plan: "enterprise", customLimits: null } as never;
-  expect(await pathOf(() => accounts.setPlan("shop", withoutLimits))).toBe("plan");
-  expect(await pathOf(() => accounts.rotateKey("shop.key", nothing))).toBe("overlapMs");
 });
 
 test("an environment other than test and live is rejected before the store records it for good", async () => {

@@ -21,11 +21,6 @@ test.each<[string, () => unknown, string]>([
     "exist: .*'existing'",
   ],
   [
-    "createSqliteStore",
-    () => createSqliteStore("orders.db" as never),
-    "Pass an object with one or more of: path",
-  ],
-  [
     "createPostgresStore",
     () => createPostgresStore({ connectionString: "postgres://127.0.0.1/shop", ...{ poolsize: 2 } }),
     "poolsize: .*'poolSize'",
@@ -54,11 +49,6 @@ test.each<[string, () => unknown, string]>([
     "webhook",
     () => webhook({ url: "https://shop.example.com", secret: "", ...{ timeout: 1_000 } }),
     "timeout: .*'timeoutMs'",
-  ],
-  [
-    "createHandler",
-    () => createHandler({ store, corsOrigins: "https://example.com" as never }),
-    "corsOrigins: Pass an array, or leave it out",
   ],
   ["createMetrics", () => createMetrics({ regstry: {} } as object), "regstry: .*'registry'"],
   [

@@ -5,20 +5,11 @@ import { statusDefinition } from "./custom-operations-fixture.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
 function ownHeader(name: string) {
-  const reply = { status: 200, body: "{}", headers: { [name]: "2" } };
-  return [`the header ${name}`, reply, new RegExp(`"${name.toLowerCase()}" is set by the service`)] as const;
+  const reply = { status: 200, body: "{}", headers: { [name]: "2" } } as const;
+  return [`the header ${name}`, reply, new RegExp(`"${name}", which the service sets`)] as const;
 }
 
-test.each<readonly [what: string, reply: unknown, reason: RegExp]>([
-  ["an unknown error", { error: "gone" }, /no error code 'gone'/],
-  ["an unknown status", { status: 999 }, /status 999 cannot be sent\. Use one of: 200, 201, /],
-  ["no status", {}, /status undefined/],
-  ["204 with a body", { status: 204, body: "{}" }, /204 has no body/],
-  ["nothing", undefined, /status undefined/],
-  ["an object as body", { status: 200, body: { status: "pending" } }, /JSON\.stringify/],
-  ["a number as body", { status: 200, body: 5 }, /JSON\.stringify/],
-  ["null as body", { status: 200, body: null }, /JSON\.stringify/],
-  ["something like a stream as body", { status: 200, body: { getReader: 1, read: 2 } }, /JSON\.stringify/],
+test.each<readonly [what: string, reply: SuccessReply, reason: RegExp]>([
   [
     "a header with a line break",
     { status: 200, body: "{}", headers: { location: "/a\nb: c" } },
@@ -33,7 +24,7 @@ test.each<readonly [what: string, reply: unknown, reason: RegExp]>([
 ])(
   "an operation that returns %s is answered with 500, and the event says why",
   async (_what, reply, reason) => {
-    const operation = defineOperation({ ...statusDefinition, handle: async () => reply as SuccessReply });
+    const operation = defineOperation({ ...statusDefinition, handle: async () => reply });
     const { events, send } = await createHandlerFixture({ operations: [operation] });
     const { status, headers, text } = await send("GET", "/v1/store/orders/1/status");
     expect([status, JSON.parse(text).code]).toEqual([500, "internal_error"]);

@@ -269,7 +269,6 @@ describe("keys.accountOf", () => {
   test.each<[string, () => unknown]>([
     ["throws with the key in its message", () => expect.fail(`no such key: ${KEY}`)],
     ["returns no identifier", () => "Shop 7"],
-    ["returns a number", () => 7],
   ])("that %s is a 500, whose log line has no key", async (_name, accountOf) => {
     const { send, events } = await openWith(accountOf as () => string);
     const answer = await send("GET", ORDERS, bearer(KEY));
@@ -298,8 +297,6 @@ test.each([
   [{ headers: ["X-API-Key"] }, "keys.headers[0]: Give a header name in lower case"],
   [{ headers: ["x-api-key", "x api key"] }, "keys.headers[1]: Give a header name"],
   [{ header: ["x-api-key"] }, "keys.header: There is no option of this name"],
-  [{ headers: "x-api-key" }, "keys.headers: Pass an array, such as"],
-  ["x-api-key", "keys: Pass an object with one or more of: headers, accountOf."],
 ])("%j is an error at the start", async (keys, message) => {
   await expect(open({ keys: keys as unknown as KeySource })).rejects.toThrow(message);
 });
@@ -308,7 +305,6 @@ test.each([
   ["", "hash: Give the SHA-256"],
   ["A".repeat(64), "hash: Give the SHA-256"],
   [KEY, "hash: Give the SHA-256"],
-  [undefined, "hash: Give a string"],
 ])("the hash %j is rejected, and its value is not repeated", async (hash, message) => {
   const { accounts } = await open();
   const imported = accounts.importKey("shop", { hash: hash as string });

@@ -99,7 +99,6 @@ test.each([
 test.each([
   [{ enforced: false }, "enforced: There is no option of this name. Did you mean 'enforce'?"],
   [{ corsOrigins: [] }, "corsOrigins: There is no option of this name."],
-  [{ store: {} }, "store: Pass a store"],
 ])("the untyped option %j is an error at the start", (options, message) => {
   const { accounts } = createMemoryStore();
   expect(() => createGate({ store: { accounts }, ...options } as GateOptions)).toThrow(message);

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
-import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { InvalidInputError } from "../../lib/core/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
-import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 /** The issues of options, each as "path: message". */
@@ -92,27 +90,6 @@ test.each([
 const { orders, accounts, check } = createMemoryStore();
 
 test.each([
-  undefined,
-  {},
-  { store: undefined },
-  { store: "orders.db" },
-  { store: Promise.resolve({ orders, accounts, check }) },
-  { store: orders },
-  { store: { orders, accounts } },
-  { store: { orders, check } },
-  { store: { accounts, check } },
-  { store: { orders: accounts, accounts: orders, check } },
-  { orders, accounts, check },
-])(
-  "a store that is missing, or not a whole one, is reported at startup with what to pass (%#)",
-  (options) => {
-    expect(problemsOf(options).filter((problem) => problem.startsWith("store: "))).toEqual([
-      "store: Pass a whole store, such as createMemoryStore(). Your own has orders, accounts and check().",
-    ]);
-  },
-);
-
-test.each([
   ["corsOrigin", "corsOrigins"],
   ["cors", "corsOrigins"],
   ["basepath", "basePath"],
@@ -131,34 +108,6 @@ test("options that resemble none are reported with all that there are", () => {
     expect.stringMatching(/^port: .* Use one of: store, clock, .*onRequest\.$/),
     expect.stringMatching(/^tls: /),
   ]);
-});
-
-test.each([
-  ["clock", 0],
-  ["hosts", { route: () => {} }],
-  ["pets", { 7: {} }],
-  ["documents", Promise.resolve(() => {})],
-  ["onTransition", []],
-  ["onHookError", null],
-  ["onRequest", "log"],
-])("an option '%s' that is not a function is reported at startup (%j)", (name, value) => {
-  expect(problemsOf({ store: { orders, accounts, check }, [name]: value })).toEqual([
-    `${name}: Pass a function, or leave it out.`,
-  ]);
-});
-
-test("what other options and other factories call is reported too if it is not a function", () => {
-  const store = createMemoryStore();
-  expect(problemsOf({ store, keys: { accountOf: new Map() } })).toEqual([
-    "keys.accountOf: Pass a function, or leave it out.",
-  ]);
-  const clock = Date.now() as unknown as () => number;
-  expect(() => createAccounts({ store: store.accounts, environment: "test", clock })).toThrow(
-    "clock: Pass a function, or leave it out.",
-  );
-  expect(() => createOrders({ store: store.orders, clock })).toThrow(
-    "clock: Pass a function, or leave it out.",
-  );
 });
 
 test("every option is known", () => {
@@ -186,7 +135,6 @@ test.each([
 });
 
 test.each([
-  [{ plans: { free: null } }, ["plans.free.perMinute", "plans.free.perDay"]],
   [{ plans: { free: 60 } }, ["plans.free.perMinute", "plans.free.perDay"]],
   [{ corsOrigins: [null, 5, {}] }, ["corsOrigins[0]", "corsOrigins[1]", "corsOrigins[2]"]],
 ])("values inside of an option that have the wrong type are reported at startup: %j", (options, paths) => {

@@ -5,9 +5,8 @@ import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture, NOON } from "./fixture.ts";
 
 /*
- * What the handler does with each value that code of the embedder can return, though its type forbids it. No such value
- * admits a request, none is silent (the event of the request has an error, or `onHookError` gets it), and no response
- * with an empty body says that it is JSON.
+ * What the handler does with each value that a store's `admit` can return, though its type forbids it: none admits a
+ * request or is silent. And with what hooks return, which nobody reads.
  */
 
 const { error: writeLine } = console;
@@ -99,7 +98,6 @@ function describeJson(text: string): string {
 
 const LIST = "200 a list of 4";
 const FAILED = "500 internal_error, told: the event";
-const LATE = "503 store_unavailable, told: the event";
 
 /** The outcome for each value of `ANYTHING`, and for further ones. */
 type Expected = Readonly<Record<string, string>>;
@@ -119,143 +117,6 @@ function testPort(
 
 const asPort = <Name extends keyof HandlerOptions>(name: Name, value: unknown) =>
   ({ [name]: value }) as Ports;
-
-testPort(
-  "pets() is a pet or nothing",
-  {
-    "a pet": async () => ({ id: 7n }),
-    "a pet without a promise": () => ({ id: 7n }),
-    "a date": async () => new Date(0),
-    "a pet that is no JSON": async () => ({ toJSON: () => undefined }),
-  },
-  {
-    otherwise: FAILED,
-    undefined: "404 pet_not_found",
-    null: "404 pet_not_found",
-    "a pet": '200 {"id":7}',
-    "a pet without a promise": '200 {"id":7}',
-    "an empty object": "200 {}",
-    "never settles": LATE,
-  },
-  (value) => outcomeOf(asPort("pets", value), "GET", "/v1/pets/7"),
-);
-
-const hostTable = (route: () => unknown) => () => ({ customHosts: new Set(), route });
-testPort(
-  "hosts() is a table",
-  { "a promise of one": async () => hostTable(() => ({ action: "serve" }))() },
-  { otherwise: FAILED },
-  (value) => outcomeOf(asPort("hosts", value)),
-);
-
-testPort(
-  "a route of a table of hosts is one of three",
-  {
-    "to serve": () => ({ action: "serve" }),
-    "to redirect": () => ({ action: "redirect", status: 301, location: "https://a.example/" }),
-    "to serve, later": async () => ({ action: "serve" }),
-    "an unknown action": () => ({ action: "admit" }),
-    "a redirect without a location": () => ({ action: "redirect", status: 301 }),
-    "a redirect with another status": () => ({
-      action: "redirect",
-      status: 200,
-      location: "https://a.example/",
-    }),
-    "a redirect with a line break": () => ({
-      action: "redirect",
-      status: 301,
-      location: "https://a.example/\r\nb: c",
-    }),
-  },
-  {
-    otherwise: FAILED,
-    "to serve": LIST,
-    "to serve, later": LIST,
-    "never settles": LATE,
-    "to redirect": "301 Moved permanently to https://a.example/\n",
-  },
-  (value) => outcomeOf(asPort("hosts", hostTable(value))),
-);
-
-/** Each time that it is read, the status is another one. */
-function alternating() {
-  let reads = 0;
-  return {
-    body: "{}",
-    get status() {
-      return reads++ === 0 ? 200 : 999;
-    },
-  };
-}
-
-/** Replies that are none, or at their edge: of documents, and of operations. */
-const REPLIES: Readonly<Record<string, () => unknown>> = {
-  "a reply": async () => ({ status: 200, body: "{}" }),
-  "a reply without a promise": () => ({ status: 200, body: "{}" }),
-  "no body": async () => ({ status: 200 }),
-  "an empty body": async () => ({ status: 200, body: "" }),
-  "empty bytes": async () => ({ status: 200, body: new Uint8Array() }),
-  "an empty text": async () => ({ status: 200, body: "", headers: { "Content-Type": "text/plain" } }),
-  "an empty body that is said to be JSON": async () => ({
-    status: 200,
-    body: "",
-    headers: { "content-type": "Application/JSON; charset=utf-8" },
-  }),
-  "an object as body": async () => ({ status: 200, body: {} }),
-  "an unknown status": async () => ({ status: 999 }),
-  "an unknown error": async () => ({ error: "gone" }),
-  "an inherited error": async () => ({ error: "toString" }),
-  "an error with an empty body": async () => ({ error: "gone", status: 404, body: "" }),
-  "a known error": async () => ({ error: "route_not_found" }),
-  "a known error with an object as body": async () => ({ error: "order_not_found", status: 404, body: {} }),
-  "a known error with the status of a success": async () => ({
-    error: "order_not_found",
-    status: 200,
-    body: "{}",
-  }),
-  "a known error with an unknown status": async () => ({ error: "order_not_found", status: 20 }),
-  "a header with a line break": async () => ({ status: 200, body: "{}", headers: { "x-a": "a\r\nb: c" } }),
-  "a header without a value": async () => ({ status: 200, body: "{}", headers: { "x-a": undefined } }),
-  "a header with a number": async () => ({ status: 200, body: "{}", headers: { "x-a": 5 } }),
-  "another status each time": async () => alternating(),
-  "an end that never comes": async () => ({ status: 200, body: "{}", ended: never() }),
-  "an end without a status": async () => ({ status: 200, body: "{}", ended: Promise.resolve() }),
-  "an end that throws": async () => ({ status: 200, body: "{}", ended: hostileThenable }),
-};
-
-const OF_REPLIES: { readonly otherwise: string } & Expected = {
-  otherwise: FAILED,
-  "a reply": "200 {}",
-  "a reply without a promise": "200 {}",
-  "no body": "200 without a body",
-  "an empty text": "200 without a body",
-  "a known error": "404 route_not_found",
-  "a header with a number": "200 {}",
-  "another status each time": "200 {}",
-  "an end that never comes": "200 {}",
-  "an end without a status": "200 {}, told: the event",
-  "an end that throws": "200 {}, told: the event",
-};
-
-testPort(
-  "documents() is a reply or nothing",
-  REPLIES,
-  { ...OF_REPLIES, undefined: LIST, null: LIST, "never settles": LATE },
-  (value) => outcomeOf(asPort("documents", value)),
-);
-
-testPort(
-  "an operation that was not made by defineOperation returns a reply",
-  REPLIES,
-  { ...OF_REPLIES, "never settles": "hangs" },
-  (value) => {
-    const operation = {
-      ...{ id: "own", method: "GET", path: "/own", tag: "own", summary: "Own", description: "Own." },
-      ...{ success: { status: 200, description: "Yes." }, errors: [], handle: value },
-    };
-    return outcomeOf(asPort("operations", [operation]), "GET", "/v1/own");
-  },
-);
 
 testPort(
   "what onRequest returns is not read, but for its failure",
@@ -360,75 +221,12 @@ testPort(
   },
 );
 
-const ORDER = { record: { id: 1n }, status: "cancelled" };
-testPort(
-  "orders.apply() is the result of the event",
-  {
-    "a cancelled order": async () => ({ ok: true, order: ORDER }),
-    "an order that is pending": async () => ({ ok: true, order: { ...ORDER, status: "pending" } }),
-    "no order": async () => ({ ok: true }),
-    "success in other words": async () => ({ ok: "yes", order: ORDER }),
-    "a failure without a code": async () => ({ ok: false }),
-    "a failure with an unknown code": async () => ({ ok: false, code: "gone" }),
-    "a failure with an inherited code": async () => ({ ok: false, code: "toString" }),
-    "a failure": async () => ({ ok: false, code: "order_not_found" }),
-  },
-  {
-    otherwise: FAILED,
-    "a cancelled order": "204 without a body",
-    "a failure": "404 order_not_found",
-    "never settles": "hangs",
-  },
-  async (value) => {
-    const store = createMemoryStore();
-    store.orders.apply = value as Store["orders"]["apply"];
-    return outcomeOf({ store }, "DELETE", "/v1/store/orders/1");
-  },
-);
-
-const pages = (...values: readonly unknown[]) =>
-  async function* () {
-    yield* values;
-  };
-testPort(
-  "orders.list() is pages of JSON",
-  {
-    "a page": pages({ json: '{"id":1}', last: true }),
-    "no page": pages(),
-    "a page that is undefined": pages(undefined),
-    "a page that is null": pages(null),
-    "a page without text": pages({ last: true }),
-    "a page with a number": pages({ json: 5, last: true }),
-    "a page of records": pages({ json: [{ id: 1 }], last: true }),
-    "a second page that is undefined": pages({ json: '{"id":1}', last: false }, undefined),
-    "a second page with a number": pages({ json: '{"id":1}', last: false }, { json: 5, last: true }),
-    "a first page without text, and a second": pages(
-      { json: "", last: false },
-      { json: undefined, last: true },
-    ),
-  },
-  {
-    otherwise: FAILED,
-    "a page": "200 a list of 1",
-    "no page": "200 a list of 0",
-    "a second page that is undefined": "cut off, told: the event",
-    "a second page with a number": "cut off, told: the event",
-    "never settles": FAILED,
-  },
-  async (value) => {
-    const store = createMemoryStore();
-    store.orders.list = value as Store["orders"]["list"];
-    return (await outcomeOf({ store })).replace(/cut off: [^,]*/, "cut off");
-  },
-);
-
 const NOT_READY = "503 store_unavailable, told: the event";
 testPort(
   "check() rejects if the store cannot serve",
   {},
   {
     otherwise: '200 {"status":"ok"}',
-    false: NOT_READY,
     throws: NOT_READY,
     rejects: NOT_READY,
     "never settles": NOT_READY,
@@ -437,14 +235,3 @@ testPort(
   async (value) =>
     outcomeOf({ store: { ...createMemoryStore(), check: value as Store["check"] } }, "GET", "/readyz"),
 );
-
-test("without onRequest, onHookError learns of what a wrong value has caused", async () => {
-  const reported: unknown[] = [];
-  const { handler } = await createHandlerFixture({
-    ...asPort("documents", () => 5),
-    ...asPort("onRequest", undefined),
-    onHookError: (error, hook) => reported.push([hook, String(error)]),
-  });
-  expect((await handler(new Request("http://localhost/x"))).status).toBe(500);
-  expect(reported).toEqual([["handler", expect.stringContaining("documents() returned what is no reply")]]);
-});

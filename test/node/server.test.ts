@@ -93,8 +93,7 @@ test("behind a trusted proxy, a caller is identified by the last forwarded addre
   expect(await left(2, [...forged, "192.0.2.9", "10.0.0.1"])).toEqual(["59", "58", "59", "59", "58"]);
 });
 
-test.each([-1, 1.5, Number.NaN, "2", null])("trustProxy: %j stops the start", async (given) => {
-  const trustProxy = given as number;
+test.each([-1, 1.5, Number.NaN])("trustProxy: %j stops the start", async (trustProxy) => {
   const issues = [{ path: "trustProxy", message: "Use true for one trusted proxy, or the number of them." }];
   await expect(serve({ trustProxy })).rejects.toMatchObject({ issues });
   expect(() => toNodeHandler(async () => new Response(), { trustProxy })).toThrow(
@@ -199,12 +198,3 @@ test("a server that is not one of node:net, as in Bun, is closed by its own meth
   await shutDown({ close } as unknown as Server, new Map(), 10);
   expect(close).toHaveBeenCalled();
 });
-
-test.each([undefined, null, {}, "handler"])(
-  "a handler that is %j is reported at startup",
-  async (handler) => {
-    const options = { handler: handler as never, port: 0 };
-    await expect(startNodeServer(options)).rejects.toThrow("handler: Pass a handler, such as");
-    expect(() => toNodeHandler(handler as never)).toThrow("handler: Pass a handler, such as");
-  },
-);

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
 import {
-  assertOrderEvent,
-  changesRecord,
   decideEvent,
   LIFECYCLE,
   type OrderEvent,
@@ -56,10 +54,7 @@ test("the table has exactly the documented statuses and events, each of which is
     expect(Object.keys(LIFECYCLE.table[status])).toEqual(Object.keys(cells[status]));
     expect(Object.keys(LIFECYCLE.table[status])).toEqual(LIFECYCLE.events);
   }
-  for (const event of LIFECYCLE.events) {
-    expect(LIFECYCLE.isEvent(event)).toBe(true);
-    expect(() => assertOrderEvent(event)).not.toThrow();
-  }
+  expect(LIFECYCLE.events.every(LIFECYCLE.isEvent)).toBe(true);
 });
 
 test("the explanation of an error names the status, the event and the statuses that accept it", () => {
@@ -90,18 +85,16 @@ test.each(UNKNOWN)("the event or status %j is an error that lists those of the l
   const pending: StoredOrder = { record, status: "pending" };
   const [event, status] = [unknown as OrderEvent, unknown as OrderStatus];
   expect([LIFECYCLE.isEvent(event), LIFECYCLE.isStatus(status)]).toEqual([false, false]);
-  expect([
-    LIFECYCLE.acceptsEvent("pending", event),
-    LIFECYCLE.acceptsEvent(status, "ship"),
-    changesRecord(event),
-  ]).toEqual([false, false, false]);
-  for (const call of [() => transition(pending, event, AT), () => assertOrderEvent(event)])
-    expect(call).toThrow(
-      expect.objectContaining({
-        code: "invalid_input",
-        message: `event: Use one of: ${LIFECYCLE.events.join(", ")}.`,
-      }),
-    );
+  expect([LIFECYCLE.acceptsEvent("pending", event), LIFECYCLE.acceptsEvent(status, "ship")]).toEqual([
+    false,
+    false,
+  ]);
+  expect(() => transition(pending, event, AT)).toThrow(
+    expect.objectContaining({
+      code: "invalid_input",
+      message: `event: Use one of: ${LIFECYCLE.events.join(", ")}.`,
+    }),
+  );
   const message = `status: Use one of: ${LIFECYCLE.statuses.join(", ")}.`;
   expect(() => transition({ record, status }, "ship", AT)).toThrow(
     expect.objectContaining({ code: "invalid_input", message }),

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { InvalidInputError } from "../../lib/core/errors.ts";
-import { importOrders, splitLines } from "../../lib/orders/import.ts";
 import { createOrders } from "../../lib/orders/orders.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
@@ -42,15 +41,11 @@ test("an order is found with its history, and another one is not", async () => {
     history: [{ event: "place" }, { event: "cancel", at: AT }],
   });
   for (const id of [2n, 2n ** 64n]) expect(await orders.find(id)).toBeUndefined();
-  await expect(orders.find("1" as never)).rejects.toThrow("id: ");
 });
 
-test("the name of who makes changes is a string of at most 100 characters, and is recorded", async () => {
+test("the name of who makes changes has at most 100 characters, and is recorded", async () => {
   const { orders: store } = createMemoryStore();
-  for (const by of ["x".repeat(101), 5, null, ["shop"]])
-    expect(() => createOrders({ store, by: by as string })).toThrow(
-      "by: Use a string of at most 100 characters.",
-    );
+  expect(() => createOrders({ store, by: "x".repeat(101) })).toThrow("by: Use at most 100 characters.");
   await createOrders({ store, clock: () => AT, by: "x".repeat(100) }).place({ id: 1n });
   await createOrders({ store, clock: () => AT }).place({ id: 2n });
   expect((await store.find(1n))?.history).toMatchObject([{ event: "place", at: AT, by: "x".repeat(100) }]);
@@ -88,25 +83,6 @@ test("a store that has an order for each generated identifier does not occupy th
   await expect(orders.place({ quantity: 1 })).rejects.toThrow("for each generated identifier");
 });
 
-test.each([
-  ["nothing", undefined],
-  ["no outcome", []],
-  ["an outcome that is undefined", [undefined]],
-  ["another word", ["ok"]],
-  ["true", [true]],
-])("a store that returns %s has not placed the order", async (_what, outcomes) => {
-  const { store } = open();
-  const place = async () => outcomes as never;
-  const transitions: unknown[] = [];
-  const onTransition = (transition: unknown) => void transitions.push(transition);
-  const orders = createOrders({ store: { ...store, place }, onTransition });
-  await expect(orders.place({ id: 1n })).rejects.toThrow(TypeError);
-  await expect(orders.place({ quantity: 1 })).rejects.toThrow(TypeError);
-  const steps = importOrders(splitLines(ReadableStream.from([Buffer.from('{"id":1}\n')])), { place });
-  await expect(steps.next()).rejects.toThrow(TypeError);
-  expect(transitions).toEqual([]);
-});
-
 test("an invalid order is rejected with every issue, and nothing is stored", async () => {
   const { orders, store } = open();
   const placed = orders.place({ id: 2n ** 63n, quantity: -1 });
@@ -137,35 +113,8 @@ test.each(["shipped", "cancelled"])(
   },
 );
 
-test("a whole store is no store of orders", () => {
-  const store = createMemoryStore() as never;
-  expect(() => createOrders({ store })).toThrow(
-    "store: Pass the orders of a store: createOrders({ store: store.orders }).",
-  );
-});
-
-describe("a caller without types", () => {
-  test("a caller without types cancels the order that a number names", async () => {
-    const { orders } = open();
-    await orders.place({ id: 5n });
-    expect(await orders.cancel(5 as never)).toMatchObject({ ok: true, order: { status: "cancelled" } });
-  });
-
-  test.each(["5", 5.5, 2 ** 53, undefined, null, {}])(
-    "a caller without types gets InvalidInputError for the identifier %j, which names no order",
-    async (id) => {
-      const { orders, store } = open();
-      await orders.place({ id: 5n });
-      for (const apply of [orders.cancel, orders.ship, orders.fulfil])
-        await expect(apply(id as never)).rejects.toMatchObject({
-          code: "invalid_input",
-          issues: [{ path: "id" }],
-        });
-      expect(await store.find(5n)).toMatchObject({ status: "pending" });
-    },
-  );
-
-  test("a caller without types cannot place what is not an order", async () => {
+describe("what a caller has sent", () => {
+  test("a body that is not an order is not placed", async () => {
     const { orders, store } = open();
     for (const order of [undefined, null, 5, true, "order", [], { id: null }])
       await expect(orders.place(order as never)).rejects.toMatchObject({ code: "invalid_input" });

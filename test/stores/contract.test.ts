@@ -256,10 +256,6 @@ const MISTAKES: readonly Mistake[] = [
       return orders.apply(id, event, at);
     },
   })),
-  wrongOrders("an unknown event that is answered as a missing order", /^an event that/, (orders) => ({
-    apply: (id, event, at) =>
-      orders.apply(id, event, at).catch(() => ({ ok: false, code: "order_not_found" })),
-  })),
   wrongOrders("an unknown status that is read as pending", /^an order whose/, (orders) => {
     const known = (order: StoredOrder): StoredOrder =>
       /pending|shipped|cancelled/.test(order.status) ? order : { ...order, status: "pending" };

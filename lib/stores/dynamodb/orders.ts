@@ -10,7 +10,6 @@ import {
   unpackDetails,
 } from "../../orders/history.ts";
 import {
-  assertOrderEvent,
   changesRecord,
   decideEvent,
   LIFECYCLE,
@@ -78,7 +77,6 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
     },
 
     async apply(id, event, at, origin) {
-      assertOrderEvent(event);
       const written = packDetails(newChange(event, at, origin), BASE);
       const signal = callTimeout();
       const markOf = await marking(at);

@@ -2,7 +2,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
 import { newChange, packChange, unpackChanges } from "../../orders/history.ts";
 import { isInt64 } from "../../orders/int64.ts";
-import { assertOrderEvent, decideEvent, type StoredOrder } from "../../orders/lifecycle.ts";
+import { decideEvent, type StoredOrder } from "../../orders/lifecycle.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { listPages, readPage } from "../order-rows.ts";
@@ -37,7 +37,6 @@ export function createOrderStore(database: Database): PostgresOrderStore {
     },
 
     async apply(id, event, at, origin) {
-      assertOrderEvent(event);
       if (!isInt64(id)) return { ok: false, code: "order_not_found" };
       const text = `SELECT record, status FROM ${schema}.orders WHERE id ${IS} $1 FOR NO KEY UPDATE`;
       const added = packChange(newChange(event, at, origin));

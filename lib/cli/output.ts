@@ -47,8 +47,8 @@ function toHeading(name: string): string {
 function toCell(name: string, value: Value): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
-  // Identifiers are bigints, which have no separators.
-  if (typeof value === "number") return formatCount(value);
+  // What is typed in elsewhere has no separators: an identifier, which is a bigint, and a TTL.
+  if (typeof value === "number" && name !== "ttl") return formatCount(value);
   return escapeLine(Array.isArray(value) ? value.join("; ") : `${value}`);
 }
 

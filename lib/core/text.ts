@@ -41,9 +41,9 @@ export function formatDuration(ms: number): string {
   return parts.length === 0 ? "0 s" : parts.slice(0, 2).join(" ");
 }
 
-/** Formats a count for people: `1000`, and `10,000` with separators. */
+/** Formats a count for people: `1,000`. */
 export function formatCount(count: number): string {
-  countFormat ??= new Intl.NumberFormat("en-US", { useGrouping: "min2", maximumFractionDigits: 20 });
+  countFormat ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
   return countFormat.format(count);
 }
 

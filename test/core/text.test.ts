@@ -24,10 +24,10 @@ test.each([
   expect(formatDuration(ms)).toBe(expected);
 });
 
-test("a count has separators from five digits on, and all of its decimals", () => {
+test("a count has separators, and all of its decimals", () => {
   expect([7, 1_000, 10_000, 1_234_567, 0.123456].map(formatCount)).toEqual([
     "7",
-    "1000",
+    "1,000",
     "10,000",
     "1,234,567",
     "0.123456",

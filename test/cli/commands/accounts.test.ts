@@ -58,7 +58,7 @@ test("accounts are created, changed and listed; a conflict or an unknown account
   const globex = await cli.run(["accounts", "create", "globex", ...plan]);
   expect(globex).toEqual({
     status: 0,
-    stdout: "account      globex\nplan         enterprise\nper minute   6000\nper day      2,000,000\n",
+    stdout: "account      globex\nplan         enterprise\nper minute   6,000\nper day      2,000,000\n",
     stderr: "",
   });
 
@@ -79,8 +79,8 @@ test("accounts are created, changed and listed; a conflict or an unknown account
   const { stdout } = await cli.run(["accounts", "list"]);
   expect(stdout.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
     ["account", "plan", "per minute", "per day", "active keys"],
-    ["acme", "free", "60", "1000", "0"],
-    ["globex", "enterprise", "6000", "2,000,000", "0"],
+    ["acme", "free", "60", "1,000", "0"],
+    ["globex", "enterprise", "6,000", "2,000,000", "0"],
     [""],
   ]);
 });

@@ -292,9 +292,9 @@ test("an interactive terminal shows a progress bar, and rejected lines above it"
   const withSize = await run(writeInput("progress.ndjson", input));
   expect(withSize).toMatchObject({ status: 1, result: '{"placed":2499,"unchanged":0,"rejected":1}\n' });
   expect(withSize.screen).toContain(`"line":4,"message":"This is not valid JSON."`);
-  expect(withSize.screen).toMatch(/█+ 100% \| 2499 placed, 0 unchanged, 1 rejected/);
+  expect(withSize.screen).toMatch(/█+ 100% \| 2,499 placed, 0 unchanged, 1 rejected/);
   const streamed = await run("-");
-  expect(streamed.screen).toContain("2499 placed, 0 unchanged, 1 rejected");
+  expect(streamed.screen).toContain("2,499 placed, 0 unchanged, 1 rejected");
   expect(streamed.screen).not.toContain("%");
 });
 

@@ -70,6 +70,15 @@ export function table(path: string, ...header: readonly string[]): Table {
   return found[0] as Table;
 }
 
+/** The commands in the table of the command line. A cell names its group once: "keys issue, import, list". */
+export function listedCommands(): readonly string[] {
+  return table("lib/node/README.md", "command", "for").rows.flatMap(([cell = ""]) => {
+    const [first = "", ...others] = cell.split(", ");
+    const group = first.replace(/[^ ]+$/, "");
+    return [first, ...others.map((name) => `${group}${name}`)];
+  });
+}
+
 function tablesOf(from: Document): readonly Table[] {
   return [...prose(from).matchAll(/^\|.+\|\n\|[-:| ]+\|\n(?:\|.+\|\n?)+/gm)].map(([block]) => {
     const [header = [], , ...rows] = block.trim().split("\n").map(cellsOf);

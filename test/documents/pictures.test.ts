@@ -7,7 +7,7 @@ import { ERRORS } from "../../lib/http/errors.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import * as everything from "../../lib/index.ts";
 import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
-import { codeBlocks, DOCUMENTS, document, ROOT, table } from "./markdown.ts";
+import { codeBlocks, DOCUMENTS, document, listedCommands, ROOT, table } from "./markdown.ts";
 
 const pictures = (path: string) => codeBlocks(document(path), "mermaid");
 
@@ -85,7 +85,7 @@ describe("pictures", () => {
       ...OPERATIONS.map(({ id }) => id),
       "createHandler",
       ...Object.keys(exports).map((entry) => entry.replace(".", "store-orders")),
-      ...table("lib/node/README.md", "command", "what it does").rows.map(([command]) => command),
+      ...listedCommands(),
     ]);
     const named = DOCUMENTS.flatMap((each) => codeBlocks(each, "mermaid")).flatMap((picture) => [
       ...(picture.match(/\b(?:store-orders\/\w+|changes \w+)\b/g) ?? []),

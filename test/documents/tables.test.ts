@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { settingsSchema } from "../../infra/config/schema.ts";
 import { PERMISSIONS } from "../../infra/functions/permissions.ts";
-import { REASONS } from "../../lib/domains/status/reasons.ts";
 import type { HostReport } from "../../lib/domains/status/verify.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
@@ -40,12 +39,6 @@ describe("rules", () => {
 });
 
 describe("custom domains", () => {
-  test("every reason for a failed verification is listed with its title", () => {
-    expect(table("lib/domains/README.md", "reason", "meaning").rows).toEqual(
-      Object.entries(REASONS).map(([code, { title }]) => [code, title]),
-    );
-  });
-
   test("every property of a report is listed", () => {
     const { rows } = table("lib/domains/README.md", "property", "content");
     // The type checker says if one is missing.

@@ -13,7 +13,7 @@ export const SIZE_LIMITS = [
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],
     unit: "words",
-    max: 55_700,
+    max: 51_800,
   },
 ] as const;
 

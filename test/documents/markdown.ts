@@ -57,7 +57,7 @@ export function code(from: Document): string {
 /** The rows of all settings of a stack: most are in one table, those of a special task in its document. */
 export function settingRows(): Table["rows"] {
   const documents = ["infra/README.md", "infra/domains/README.md", "infra/recovery.md"];
-  return documents.flatMap((path) => table(path, "key", "meaning", "default").rows);
+  return documents.flatMap((path) => table(path, "setting", "meaning", "default").rows);
 }
 
 /** The one table whose header begins with these cells. */

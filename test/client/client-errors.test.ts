@@ -45,8 +45,6 @@ test.each([
 });
 
 const INVALID = /^MalformedListError: Order 2 is invalid: .*complete/;
-const NO_PAGE =
-  "MalformedListError: The response is not a page. A proxy probably sent it instead of the service.";
 
 test.each([
   [
@@ -64,9 +62,6 @@ test.each([
   ["list", Uint8Array.of(0xff), "MalformedListError: The list is not valid UTF-8.", expect.any(TypeError)],
   ["list", '[{"id":1},{"id":02}]', "MalformedListError: Order 2 is not valid JSON.", expect.any(SyntaxError)],
   ["list", '[{"id":1},{"id":2,"complete":1}]', INVALID, expect.any(InvalidInputError)],
-  ["page", "hello", "MalformedListError: The page is not valid JSON.", expect.any(SyntaxError)],
-  ["page", '{"orders":[{"id":1},{"id":2,"complete":1}]}', INVALID, expect.any(InvalidInputError)],
-  ["page", '{"next":"a"}', NO_PAGE, undefined],
   ["pages", '{"orders":[],"next":"a"}', "MalformedListError: The page leads to itself.", undefined],
 ] as const)(
   "the error of %s with the response %j says what is wrong: %s",
@@ -76,7 +71,6 @@ test.each([
     const calls = {
       cancel: () => client.cancel(1n),
       list: () => readAll(client.list()),
-      page: () => client.page(),
       pages: () => readAll(client.pages()),
     };
     const error = (await run(rejection(calls[call]()))) as Error;

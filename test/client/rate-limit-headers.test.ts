@@ -61,3 +61,16 @@ test.each<readonly [name: string, headers: Record<string, string>, expected: obj
   const response = new Response(null, { status: 502, headers });
   expect(readFeedback(response, NOON, 0)).toEqual({ pauseMs: 0, ...expected });
 });
+
+test.each([
+  ...["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"],
+  ...["Wed, 01 Jan 275760 00:00:00 GMT", "now"],
+])("the Date %s is ignored: the reset is compared with the client's clock", (date) => {
+  const response = new Response(null, { headers: { ...quota, date } });
+  expect(readFeedback(response, NOON, 0).window?.resetsInMs).toBe(60_000);
+});
+
+test.each([200, 204, 401, 404, 500])("a Retry-After on a %i is ignored", (status) => {
+  const response = new Response(null, { status, headers: { "retry-after": "42" } });
+  expect(readFeedback(response, NOON, 0)).toEqual({});
+});

@@ -57,6 +57,7 @@ test.each([
   ["99", "There is neither an order nor an account <code>99</code>."],
   ["acme.k123456789", "<code>acme.k123456789</code> is neither the ID of an order"],
   ["9223372036854775808", "There is no account <code>9223372036854775808</code>."],
+  ["//example.com", "<code>//example.com</code> is neither"],
   ["<img src=x>", "<code>&lt;img src=x&gt;</code> is neither"],
   ["so_live_acme_abc", "<code>so_live_acme_…</code> is not one whole key."],
   [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "The text has several keys."],

@@ -19,12 +19,11 @@ async function openDatabase() {
   };
   const lookup = hostLookup(find, { platformHosts: ["localhost"], clock: () => now });
   const { handler } = await createHandlerFixture({ hosts: () => lookup, clock: () => now });
+  // Without a `Request` each, thousands of requests take less time.
+  const request = { method: "GET", url: "http://localhost/v1/store/orders?a=1", headers: new Headers() };
   const status = async (host: string, address = "192.0.2.1") => {
-    const { status, headers } = await handler(new Request("http://localhost/v1/store/orders?a=1"), {
-      host,
-      address,
-    });
-    return [status, headers.get("location")];
+    const { status, headers } = (await handler.respond?.(request, { host, address })) ?? expect.fail();
+    return [status, headers["location"] ?? null];
   };
   const wait = (milliseconds: number) => {
     now += milliseconds;

@@ -8,14 +8,6 @@ import { shutDown, startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { serve } from "./fixture.ts";
 
-test("a request with two Authorization headers is rejected with 401", async () => {
-  const { raw, key } = await serve();
-  const response = await raw(
-    `GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
-  );
-  expect(response).toMatch(/^HTTP\/1.1 401 /);
-});
-
 const HEAD = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
 
 test.each([

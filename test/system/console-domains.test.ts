@@ -1,8 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
-import { watchDomainsFile } from "../../lib/files/domains-file.ts";
-import { startNodeServer } from "../../lib/node/server.ts";
-import { createHandlerFixture } from "../http/fixture.ts";
+import { expect, test } from "vitest";
 import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole, TARGET } from "./console-domains-fixture.ts";
 
@@ -96,28 +93,5 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     const asked = dns.queries.length;
     await page.waitForTimeout(3500);
     expect(dns.queries).toHaveLength(asked);
-  });
-
-  test("a removal asks once, and the server stops serving the host at the next request", async () => {
-    const { page, path } = await openDomainsConsole(browser());
-    const hosts = watchDomainsFile(path, "pro", [], () => {});
-    const { handler } = await createHandlerFixture({ hosts });
-    const server = await startNodeServer({ handler, port: 0 });
-    onTestFinished(() => server.close({ graceMs: 0 }));
-    const request = async () => {
-      const { request: send } = await import("node:http");
-      return new Promise((resolve) => {
-        const headers = { host: "www.orders.example.com" };
-        send(`${server.url}/v1/store/orders`, { headers }, ({ statusCode }) => resolve(statusCode)).end();
-      });
-    };
-    expect(await request()).toBe(301);
-    await page.click("tr:has-text('www.orders') >> text=Remove…");
-    expect(await request()).toBe(301);
-    await page.click("button:text-is('Remove domain')");
-    await page.waitForSelector("#result >> text=www.orders.example.com has been removed");
-    expect(await request()).toBe(421);
-    expect(readFileSync(path, "utf8")).toContain("# The hosts of the shop.");
-    expect(await page.locator("tbody tr").count()).toBe(1);
   });
 });

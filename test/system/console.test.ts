@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -334,16 +333,6 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(await store.orders.find(3n)).toMatchObject({ status: "shipped" });
   });
 
-  test("the orders that the table shows are downloaded", async () => {
-    const { page, at } = await openFilled();
-    await page.goto(at("orders?status=shipped"));
-    const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Export")]);
-    expect(download.suggestedFilename()).toBe("shipped-orders.ndjson");
-    const text = readFileSync(await download.path(), "utf8");
-    expect(text).toMatch(/^\{"id":1,.*"status":"shipped"\}\n$/);
-    expect(page.url()).toBe(at("orders?status=shipped"));
-  });
-
   test("when the console stops, the page says so and keeps what it shows", async () => {
     const { page, close } = await openFilled();
     await close();
@@ -428,26 +417,6 @@ describeInBrowser("the console in a browser", (browser) => {
       await page.waitForSelector(`#cancel-${id}`, { state: "detached" });
       expect((await store.orders.find(id))?.status).toBe("shipped");
     }
-  });
-
-  test("a cancel asks for confirmation, by keyboard, and can be left", async () => {
-    const { page, at, orders, store } = await openConsole(browser(), createMemoryStore());
-    await orders.place({ id: -7n });
-    await page.goto(at("orders"));
-    const open = page.locator("[data-opens=cancel--7]");
-    await open.focus();
-    await page.keyboard.press("Enter");
-    await page.waitForSelector("#cancel--7[open]");
-    // The page asks for itself meanwhile; the dialog stays.
-    await sleep(2_000);
-    expect(await page.isVisible("#cancel--7[open]")).toBe(true);
-    await page.keyboard.press("Escape");
-    expect(await page.isVisible("#cancel--7")).toBe(false);
-    expect((await store.orders.find(-7n))?.status).toBe("pending");
-    await open.focus();
-    for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
-    await page.waitForSelector("text=Order -7 has been cancelled.");
-    expect((await store.orders.find(-7n))?.status).toBe("cancelled");
   });
 
   test("a queue is worked off in one place, with the pointer and with the keyboard", async () => {

@@ -1,19 +1,6 @@
-import { beforeEach, describe, expect, test } from "vitest";
-import { EVENTS, eventsThatChange } from "../../../lib/console/orders/order-page.ts";
+import { beforeEach, expect, test } from "vitest";
 import { LIFECYCLE, type OrderStatus } from "../../../lib/orders/lifecycle.ts";
 import { useSession } from "../../support/console.ts";
-
-describe("the events that are offered", () => {
-  test.each(LIFECYCLE.statuses)("for a %s order they are those that the state machine accepts", (status) => {
-    const accepted = EVENTS.filter((event) => LIFECYCLE.acceptsEvent(status, event));
-    expect(eventsThatChange({ record: { id: 1n }, status }, 0)).toEqual(accepted);
-  });
-
-  test("fulfilling a complete order again is not offered", () => {
-    const complete = { record: { id: 1n, complete: true }, status: "shipped" } as const;
-    expect(eventsThatChange(complete, 0)).not.toContain("fulfil");
-  });
-});
 
 const HTML = `<img src=x onerror="alert(1)">`;
 

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { LIFECYCLE } from "../../lib/orders/lifecycle.ts";
-import { createCommandLineHere } from "../support/command-line.ts";
+import { useCommandLine } from "../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 /** The names of the commands below one, from its help. */
 async function commandsIn(...words: readonly string[]): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { storeEnvironment } from "../../infra/functions/functions.ts";
 import {
   chooseStore,
@@ -15,11 +15,10 @@ import {
 } from "../../lib/cli/stores.ts";
 import { tableNames } from "../../lib/stores/dynamodb/schema.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
-import { baseEnvironment, createCommandLineHere, waitForExit } from "../support/command-line.ts";
+import { baseEnvironment, useCommandLine, waitForExit } from "../support/command-line.ts";
 import { notRoot, skipsBecause } from "../support/skip-reason.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
 const pathOf = (name: string) => join(cli.directory, name);
 

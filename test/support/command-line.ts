@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
 import { type ProcessIo, runProgram } from "../../lib/cli/program.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -103,7 +104,7 @@ export interface OptionsHere extends Options {
 }
 
 /** A command line in this process. */
-export interface CommandLineHere extends CommandLine<Server, OptionsHere> {
+export interface CommandLineHere extends Omit<CommandLine<Server, OptionsHere>, typeof Symbol.dispose> {
   /** Starts a command that runs until it is stopped, and waits until it has printed `pattern`. */
   open(
     args: readonly string[],
@@ -112,10 +113,10 @@ export interface CommandLineHere extends CommandLine<Server, OptionsHere> {
 }
 
 /**
- * Creates a command line whose commands run in this process, which saves their starts. Commands that use AWS clients,
- * crash, or are about signals need a process each. Those of two directories must not run at the same time.
+ * A command line for the tests of a file, whose commands run in this process, which saves their starts. Commands that use
+ * AWS clients, crash, or are about signals need a process each. Those of two directories must not run at the same time.
  */
-export function createCommandLineHere(): CommandLineHere {
+export function useCommandLine(): CommandLineHere {
   const { directory, spawn, [Symbol.dispose]: dispose } = createCommandLine();
   const stops: ((signal: string) => void)[] = [];
 
@@ -166,6 +167,12 @@ export function createCommandLineHere(): CommandLineHere {
     };
   };
 
+  afterAll(() => {
+    for (const stop of stops) stop("the end of the tests");
+    process.chdir(root);
+    dispose();
+  });
+
   return {
     directory,
     run,
@@ -176,11 +183,6 @@ export function createCommandLineHere(): CommandLineHere {
       return { ...server, url: urlIn(server.message) };
     },
     json: (...args) => resultOf(run, args),
-    [Symbol.dispose]() {
-      for (const stop of stops) stop("the end of the tests");
-      process.chdir(root);
-      dispose();
-    },
   };
 }
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestAuthority } from "../support/certificates.ts";
-import { createCommandLine, createCommandLineHere } from "../support/command-line.ts";
+import { createCommandLine, useCommandLine } from "../support/command-line.ts";
 import { freePort } from "../support/free-port.ts";
 import { type PostgresServer, skipsWithoutPostgres, startPostgres } from "../support/postgres/server.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
@@ -33,7 +33,7 @@ const skipped =
   skipsBecause("the switch-over of a shop", noNginx || undefined);
 
 describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop", () => {
-  const cli = createCommandLineHere();
+  const cli = useCommandLine();
   const servers = createCommandLine();
   const authority = createTestAuthority();
   let postgres: PostgresServer;
@@ -53,7 +53,7 @@ describe.skipIf(skipped)("thirty customers whose keys are in a table of the shop
     for (const stop of running) await stop();
     await shop?.stop();
     await postgres?.remove();
-    for (const each of [cli, servers]) each[Symbol.dispose]();
+    servers[Symbol.dispose]();
   });
 
   test("move without one failed call: reported first, then enforced, then with keys of ours", {

@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 test("changes of orders wait from 'database outbox on', are listed, and are delivered again if they were set aside", async () => {
   const run = (command: string) => cli.json(...command.split(" "), "--database", "outbox.db");

@@ -2,16 +2,15 @@ import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
-import { createCommandLineHere, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { useCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 test.skipIf(skipsBecause("the end of the console", noPosix))(
   "console prints a link to the loopback address, serves it, and ends with its session on Ctrl-C",

@@ -4,15 +4,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { nextTurn } from "../../../lib/core/time.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 const pathOf = (name: string) => join(cli.directory, name);
 
 /** The identifiers of all orders in a database file. SQLite may return any int64, as bigint. */
@@ -87,15 +86,12 @@ test("a backup does not overwrite a file, and needs a folder", async () => {
   await createSqliteStore({ path: pathOf("plain.db") }).close();
   writeFileSync(pathOf("taken.db"), "important");
   const backup = (file: string) => cli.run(["database", "backup", file, "--database", "plain.db"]);
-  for (const file of ["taken.db", "plain.db"]) {
-    expect(await backup(file)).toEqual({
-      status: 2,
-      stdout: "",
-      stderr: `error: ${file}: The file already exists, and was not changed. Delete it, or name another file.\n`,
-    });
-  }
+  expect(await backup("taken.db")).toEqual({
+    status: 2,
+    stdout: "",
+    stderr: `error: taken.db: The file already exists, and was not changed. Delete it, or name another file.\n`,
+  });
   expect(readFileSync(pathOf("taken.db"), "utf8")).toBe("important");
-  expect((await cli.run(["accounts", "list", "--database", "plain.db"])).status).toBe(0);
 
   const missing = await backup("no/such/folder.db");
   expect(missing).toMatchObject({ status: 2, stdout: "" });

@@ -1,12 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { describe, expect, test } from "vitest";
+import { useCommandLine } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { DOMAINS_FILE, TARGET } from "./domains-fixture.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);
 

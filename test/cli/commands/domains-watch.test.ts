@@ -7,11 +7,11 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ProcessIo, runProgram } from "../../../lib/cli/program.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { startTlsServer, type TlsServer } from "../../support/tls-server.ts";
 
-const cli = createCommandLineHere();
+const cli = useCommandLine();
 const authority = createTestAuthority();
 const TARGET = "abc.platform.example";
 const ZONE = `${TARGET} A 127.0.0.1\norders.example.com CNAME ${TARGET}\nwww.example.com CNAME ${TARGET}`;
@@ -26,10 +26,7 @@ beforeAll(async () => {
   };
   writeFileSync(join(cli.directory, "domains.json"), JSON.stringify({ domains }));
 });
-afterAll(async () => {
-  await tls[Symbol.asyncDispose]();
-  cli[Symbol.dispose]();
-});
+afterAll(() => tls[Symbol.asyncDispose]());
 
 const watch = (address: string, ...rest: readonly string[]) => [
   ...["domains", "watch", "domains.json", "--target", TARGET],

@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
-import { createCommandLine, createCommandLineHere } from "../../support/command-line.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createCommandLine, useCommandLine } from "../../support/command-line.ts";
 import { freePort } from "../../support/free-port.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 test.each([
   ["127.0.0.1", []],

@@ -1,12 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { generateKey } from "../../../lib/accounts/api-key.ts";
 import { hashKey } from "../../../lib/accounts/hash-key.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 let databases = 0;
 

@@ -13,14 +13,13 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { nextTurn } from "../../../lib/core/time.ts";
-import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
+import { useCommandLine, waitForExit } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 const writeInput = (name: string, content: string) => {
   const path = join(cli.directory, name);

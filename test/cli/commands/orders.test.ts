@@ -1,13 +1,12 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { LIFECYCLE } from "../../../lib/orders/lifecycle.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { createCommandLineHere, waitForExit } from "../../support/command-line.ts";
+import { useCommandLine, waitForExit } from "../../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 const MAX = "9223372036854775807";
 
 test("an order is placed, shipped and fulfilled, with its int64 IDs exact", async () => {
@@ -104,8 +103,7 @@ test("openapi prints the document with the servers of --server", async () => {
   expect(JSON.parse(stdout).servers).toEqual(ascii.map((url) => ({ url })));
 });
 
-const listed = createCommandLineHere();
-afterAll(() => listed[Symbol.dispose]());
+const listed = useCommandLine();
 const MAX_ID = 9_223_372_036_854_775_807n;
 
 beforeAll(async () => {

@@ -1,13 +1,12 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { expect, test } from "vitest";
+import { useCommandLine } from "../../support/command-line.ts";
 import { openSocket } from "../../support/http/raw-connection.ts";
 import { DOMAINS_FILE } from "./domains-fixture.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 writeFileSync(join(cli.directory, "domains.yaml"), DOMAINS_FILE);
 
 /** Sends requests with any Host header, which fetch does not allow. */

@@ -17,18 +17,16 @@ import manifest from "../../../package.json" with { type: "json" };
 import {
   baseEnvironment,
   createCommandLine,
-  createCommandLineHere,
+  useCommandLine,
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
 import { freePort } from "../../support/free-port.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
-const cli = createCommandLineHere();
+const cli = useCommandLine();
 const processes = createCommandLine();
-afterAll(() => {
-  for (const each of [cli, processes]) each[Symbol.dispose]();
-});
+afterAll(() => processes[Symbol.dispose]());
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const { version } = manifest;

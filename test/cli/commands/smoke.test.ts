@@ -1,12 +1,11 @@
 import { createServer } from "node:http";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Handler } from "../../../lib/http/options.ts";
 import { startNodeServer } from "../../../lib/node/index.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 type Break = (response: Response, request: Request) => Response | Promise<Response>;
 

@@ -1,14 +1,13 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseSettings, withDefaults } from "../../../infra/config/settings.ts";
 import { InvalidInputError, type Issue } from "../../../lib/core/errors.ts";
 import { type DomainContext, defineDomains } from "../../../lib/domains/parse.ts";
 import { readDomainsFile } from "../../../lib/files/domains-file.ts";
-import { createCommandLineHere } from "../../support/command-line.ts";
+import { useCommandLine } from "../../support/command-line.ts";
 
-const cli = createCommandLineHere();
-afterAll(() => cli[Symbol.dispose]());
+const cli = useCommandLine();
 
 const PRIMARY = "Orders.Example.com";
 /** By name: a mapping that is invalid in one way, with its plan. The last one combines all of them. */

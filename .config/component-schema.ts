@@ -123,6 +123,7 @@ export function componentSchema(version: string, meanings: ReadonlyMap<string, s
 
 /** The status of a host, as the outputs of a stack show it. */
 const STATUS = {
+  dns: text("Who sets the records of the host: `cloudflare`, `route53` or, by hand, `manual`."),
   state: text("The state of the host in its lifecycle, such as `live`."),
   attention: text("In the state `needs_attention`: the cause."),
   reason: text("Why the host is in this state."),
@@ -130,12 +131,9 @@ const STATUS = {
   since: text("While a certificate is awaited: when it was requested."),
   until: text("While a certificate is awaited: until when ACM waits."),
   record: { ...reference("Record"), description: "The DNS record that the host needs." },
-  validationRecord: {
-    ...reference("Record"),
-    description: "With DNS managed elsewhere: the record by which ACM validates the host.",
-  },
+  validationRecord: { ...reference("Record"), description: "The record by which ACM validates the host." },
 };
-const STATUS_REQUIRED = ["state", "reason", "next", "record"];
+const STATUS_REQUIRED = ["dns", "state", "reason", "next", "record"];
 
 const STATUS_TYPES = {
   [typeName("HostStatus")]: {

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { CERTIFICATE_TIMEOUT_MS } from "../lib/domains/status/status.ts";
-import { describeWait, type StackHost, stepsWithoutCertificate } from "../lib/domains/status/steps.ts";
+import { type AwaitingHost, describeWait, stepsWithoutCertificate } from "../lib/domains/status/steps.ts";
 import { MINUTE_MS } from "../lib/plans/windows.ts";
 import { isMocked } from "./mocks.ts";
 
@@ -42,11 +42,11 @@ export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
 /** Says what an update waits for, and explains the checks if no certificate was issued in time. */
 export function explainCertificateWait(
   name: string,
-  stackHost: pulumi.Output<StackHost>,
+  awaiting: pulumi.Output<AwaitingHost>,
   resource: pulumi.Resource,
 ): pulumi.ResourceHookBinding {
   if (isMocked()) return {};
-  const known = () => new Promise<StackHost>((resolve) => stackHost.apply(resolve));
+  const known = () => new Promise<AwaitingHost>((resolve) => awaiting.apply(resolve));
   const say = async () => pulumi.log.info(describeWait(await known()), resource);
   const onError = explainOnError(`${name}-certificate-timeout`, resource, async (errors) => {
     const { host, ...others } = await known();

@@ -12,7 +12,7 @@
  */
 
 export type { DomainMapping } from "../lib/domains/mapping.ts";
-export type { CertificateStatus, StackStatus } from "../lib/domains/status/steps.ts";
+export type { CertificateStatus, StackHost, StackRecord, StackStatus } from "../lib/domains/status/steps.ts";
 export type { PlanLimits } from "../lib/plans/plan-limits.ts";
 export { AccessLog, type AccessLogArgs } from "./api/access-log.ts";
 export { Api, type ApiArgs, STAGE } from "./api/api.ts";
@@ -29,7 +29,7 @@ export {
   planHosts,
   type RecordObserver,
 } from "./domains/host-plan.ts";
-export type { DomainOutput, RecordOutput } from "./domains/hosts.ts";
+export type { DomainOutput } from "./domains/hosts.ts";
 export { type PreflightOptions, preflight } from "./domains/preflight.ts";
 export { functionCode, OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";
 export {

@@ -1,37 +1,19 @@
 import type * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import type { HostRole } from "../../lib/domains/mapping.ts";
 import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
-import type { StackStatus } from "../../lib/domains/status/steps.ts";
+import type { StackHost, StackRecord, StackStatus } from "../../lib/domains/status/steps.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
 import { CustomDomain, type ValidationRecord } from "./custom-domain.ts";
 import { goesLive, type HostPlan } from "./host-plan.ts";
 import { DNS_PROVIDERS } from "./managed-dns.ts";
 
-/** A DNS record in the stack's outputs. */
-export interface RecordOutput {
-  /** The zone that the record belongs to. */
-  readonly zone: string;
-  readonly type: string;
-  /** Relative to the zone, as providers take it; `@` at the apex. */
-  readonly name: string;
-  readonly ttl: number;
-  /** Missing until it is known. */
-  readonly value?: pulumi.Input<string>;
-}
-
-/** A host in the stack's outputs: its role, each property of its status, and its DNS records. */
+/** A host in the stack's outputs, each part as soon as it is known: `store-orders domains check --stack` reads it back. */
 export interface DomainOutput
-  extends Readonly<{ [Property in keyof StackStatus]-?: pulumi.Output<StackStatus[Property]> }> {
-  readonly role: HostRole;
-  /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
-  readonly record: RecordOutput;
-  /**
-   * The ACM validation record, which renewals need too. With manual DNS it has to be set by hand. Missing if ACM has given
-   * up on the certificate that it validates.
-   */
-  readonly validationRecord?: pulumi.Output<RecordOutput | undefined>;
+  extends Pick<StackHost, "role" | "dns">,
+    Readonly<{ [Part in keyof Omit<StackStatus, "dns">]-?: pulumi.Output<StackStatus[Part]> }> {
+  readonly record: Readonly<{ [Part in keyof StackRecord]: pulumi.Input<StackRecord[Part]> }>;
+  readonly validationRecord?: pulumi.Output<StackRecord | undefined>;
 }
 
 interface CreatedHost {
@@ -95,6 +77,7 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const validationRecord = requested && { validationRecord: validationOutput(domain, requested, zone) };
   return {
     role,
+    dns: dns.provider,
     state: domain.state,
     attention: status.apply(({ attention }) => attention),
     reason: status.reason,

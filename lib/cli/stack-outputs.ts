@@ -2,7 +2,7 @@ import * as z from "zod";
 import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { ATTENTION_REASONS, HOST_STATES } from "../domains/status/status.ts";
-import type { StackStatus } from "../domains/status/steps.ts";
+import type { StackHost, StackRecord, StackStatus } from "../domains/status/steps.ts";
 import type { HostToVerify } from "../domains/status/verify.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
 import { isWithin } from "../domains/zone.ts";
@@ -16,16 +16,6 @@ export interface StackDomains {
 
 const time = z.iso.datetime();
 
-/** What a stack writes of the status of a host. */
-const stackStatusSchema = z.strictObject({
-  state: z.enum(HOST_STATES),
-  attention: z.enum(ATTENTION_REASONS).exactOptional(),
-  reason: z.string(),
-  next: z.array(z.string()),
-  since: time.exactOptional(),
-  until: time.exactOptional(),
-}) satisfies z.ZodType<StackStatus>;
-
 const hostname = z.string().transform((text, context) => {
   const parsed = parseHostname(text);
   if (parsed.ok) return parsed.hostname;
@@ -33,15 +23,37 @@ const hostname = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const hostOutput = z.object({
-  // Every part is optional: the components of a program of your own may output less.
-  ...stackStatusSchema.partial().shape,
-  role: z.enum(["primary", "alias", "redirect"]),
-  record: z.object({ name: z.string(), zone: z.string().optional(), value: hostname.optional() }),
-  validationRecord: z.object({ zone: z.string(), name: z.string(), value: z.string() }).partial().optional(),
-});
+const recordShape = {
+  zone: z.string().optional(),
+  type: z.string().optional(),
+  name: z.string(),
+  ttl: z.number().optional(),
+  value: z.string().optional(),
+} satisfies Shape<StackRecord>;
 
-const domainsOutput = z.record(hostname, hostOutput, {
+const statusShape = {
+  state: z.enum(HOST_STATES),
+  attention: z.enum(ATTENTION_REASONS).exactOptional(),
+  reason: z.string(),
+  next: z.array(z.string()),
+  since: time.exactOptional(),
+  until: time.exactOptional(),
+  dns: z.enum(["cloudflare", "route53", "manual"]).exactOptional(),
+} satisfies Shape<StackStatus>;
+const statusSchema = z.object(statusShape);
+
+/** Earlier versions, and the components of a program of your own, output less. */
+const hostSchema = z.object({
+  ...statusSchema.partial().shape,
+  role: z.enum(["primary", "alias", "redirect"]),
+  record: z.object({ ...recordShape, value: hostname.optional() }),
+  validationRecord: z.object(recordShape).partial().optional(),
+} satisfies Record<keyof StackHost, z.ZodType>);
+
+/** A part of the outputs that is read, or missing. */
+type Shape<Output> = { readonly [Part in keyof Output]-?: z.ZodType<Output[Part] | undefined> };
+
+const domainsOutput = z.record(hostname, hostSchema, {
   // Says what is wrong with the name of a host.
   error: (issue) => (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined),
 });
@@ -69,7 +81,7 @@ export async function readStackDomains(
       // Its parts are not known before the certificate has been requested.
       const isKnown = name && zone && value;
       // The status of the host, if the outputs have the reason for its state.
-      const stack = stackStatusSchema.strip().safeParse(output).data;
+      const stack = statusSchema.safeParse(output).data;
       return {
         ...{ host, role, target },
         ...(isKnown && { validationRecord: { name: normalizeName(`${name}.${zone}`), value } }),

@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import { escapeLine, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
-import type { Deployment } from "../domains/status/facts.ts";
 import { addHost, CERTIFICATE_TIMEOUT_MS, type HostStatus, nextStatus } from "../domains/status/status.ts";
 import { describeProgress, type SeenHost, stepsFor } from "../domains/status/steps.ts";
 import { type ObservedHost, observeHosts } from "../domains/status/verify.ts";
+import type { Deployment } from "../domains/verification/providers.ts";
 import type { CommandContext } from "./context.ts";
 import type { StackDomains } from "./stack-outputs.ts";
 
@@ -96,7 +96,7 @@ function describeVerification({ state, verifiedAt }: HostStatus, at: Instant): s
   return `${ago}, needs attention in ${formatDuration(CERTIFICATE_TIMEOUT_MS - elapsed)}`;
 }
 
-export function formatChange(host: WatchedHost, at: Instant, deployment: Deployment = "stack"): string {
+export function formatChange(host: WatchedHost, at: Instant, deployment: Deployment = "manual"): string {
   const { status } = host;
   const progress = describeProgress(host);
   const reached = progress.filter((step) => step.status !== "next" && step.detail !== "").at(-1);

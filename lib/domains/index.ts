@@ -48,7 +48,6 @@ export type {
   CertificateErrorCode,
   CertificateProbe,
   CertificateState,
-  Deployment,
   DnsState,
   HostFacts,
   VerificationOptions,
@@ -71,6 +70,8 @@ export {
   PROPAGATION,
   type ProgressStep,
   type SeenHost,
+  type StackHost,
+  type StackRecord,
   type StackStatus,
   stepsFor,
 } from "./status/steps.ts";
@@ -92,6 +93,7 @@ export {
   findAuthority,
 } from "./verification/caa.ts";
 export { findZone, type ZoneHints } from "./verification/find-zone.ts";
+export type { Deployment } from "./verification/providers.ts";
 export {
   type CaaRecord,
   type DnsAnswer,

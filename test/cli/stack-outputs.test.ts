@@ -15,6 +15,17 @@ const VALIDATION = { name: "_a1.orders", zone: "eu.example.com", value: "_b2.acm
 const FULL_VALIDATION = { name: `_a1.${HOST}`, value: VALIDATION.value };
 
 /** What each layout has written of a host before and after its certificate was issued, the oldest first. */
+const RECORD = { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 };
+const LIVE = { role: "primary", state: "live", reason: "The record points to the API.", next: [] };
+const AWAITED = {
+  ...{ role: "primary", state: "pending_dns", reason: "ACM waits for it.", next: ["Set it."] },
+  ...{ since: "2026-11-20T12:00:00Z", until: "2026-11-23T12:00:00Z" },
+};
+const GIVEN_UP = {
+  ...{ role: "primary", state: "needs_attention", attention: "validation_timed_out" },
+  ...{ reason: "ACM gave up.", next: ["Request a new certificate."] },
+};
+const VALIDATION_RECORD = { type: "CNAME", ttl: 3600, ...VALIDATION };
 const LAYOUTS = {
   "a state and records, without their zone": [
     {
@@ -24,28 +35,20 @@ const LAYOUTS = {
     { role: "primary", state: "live", record: { type: "CNAME", name: "orders", ttl: 3600, value: VALUE } },
   ],
   "a reason, the next steps, and zones": [
-    {
-      ...{ role: "primary", state: "pending_dns", reason: "ACM waits for it.", next: ["Set it."] },
-      ...{ since: "2026-11-20T12:00:00Z", until: "2026-11-23T12:00:00Z" },
-      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 },
-      validationRecord: { type: "CNAME", ttl: 3600, ...VALIDATION },
-    },
-    {
-      ...{ role: "primary", state: "live", reason: "The record points to the API.", next: [] },
-      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600, value: VALUE },
-    },
+    { ...AWAITED, record: RECORD, validationRecord: VALIDATION_RECORD },
+    { ...LIVE, record: { ...RECORD, value: VALUE } },
   ],
-  "a field that is not known here, and the validation record of a live host": [
-    {
-      ...{ role: "primary", state: "needs_attention", attention: "validation_timed_out" },
-      ...{ reason: "ACM gave up.", next: ["Request a new certificate."], dns: "manual" },
-      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 },
-    },
-    {
-      ...{ role: "primary", state: "live", reason: "The record points to the API.", next: [] },
-      record: { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600, value: VALUE },
-      validationRecord: { type: "CNAME", ttl: 3600, ...VALIDATION },
-    },
+  "records at Route 53, too": [
+    { ...GIVEN_UP, record: RECORD },
+    { ...LIVE, record: { ...RECORD, type: "ALIAS", ttl: 60, value: VALUE } },
+  ],
+  "the validation record of a live host": [
+    { ...GIVEN_UP, record: RECORD },
+    { ...LIVE, record: { ...RECORD, value: VALUE }, validationRecord: VALIDATION_RECORD },
+  ],
+  "who sets the records, and a field that is not known here": [
+    { ...AWAITED, dns: "manual", of: "later", record: RECORD, validationRecord: VALIDATION_RECORD },
+    { ...LIVE, dns: "route53", record: { ...RECORD, value: VALUE }, validationRecord: VALIDATION_RECORD },
   ],
 } as const;
 
@@ -56,8 +59,10 @@ describe("the outputs of a stack", () => {
       expect(early.hosts).toMatchObject([{ host: HOST, role: "primary", target: undefined }]);
       expect(late.hosts).toMatchObject([{ host: HOST, role: "primary", target: VALUE }]);
       expect(late.knownZones).toEqual(["eu.example.com"]);
-      const { reason, state } = { reason: undefined, ...before };
-      expect(early.hosts[0]?.stack).toEqual(reason && expect.objectContaining({ reason, state }));
+      const { reason, state, dns } = { reason: undefined, dns: undefined, ...before };
+      const stack = { reason, state, ...(dns && { dns }) };
+      expect(early.hosts[0]?.stack).toEqual(reason && expect.objectContaining(stack));
+      expect(late.hosts[0]?.stack?.dns).toBe("dns" in after ? after.dns : undefined);
       const { validationRecord } = { validationRecord: undefined, ...before };
       // The oldest layout has no zone, so its name is not known to be a full one.
       const isKnown = validationRecord !== undefined && "zone" in validationRecord;

@@ -7,10 +7,10 @@ import { isPlatformHost, parseHostname, showHost } from "../../domains/hostname.
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Target } from "../../domains/records.ts";
-import type { Deployment } from "../../domains/status/facts.ts";
 import { explainZone, findRecords } from "../../domains/status/facts.ts";
 import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../domains/status/verify.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
+import type { Deployment } from "../../domains/verification/providers.ts";
 import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
 import { isWithin } from "../../domains/zone.ts";
 import { readDomainsFile } from "../../files/domains-file.ts";
@@ -129,7 +129,8 @@ export function createVerification(
 ) {
   const resolver = createResolver(server, options);
   const probe = createCertificateProbe({ resolver, ...(tlsPort === undefined ? {} : { port: tlsPort }) });
-  return { resolver, authorities: authority ?? [DEFAULT_AUTHORITY[deployment]], probe, deployment };
+  const usual = deployment === "machine" ? AUTHORITIES.letsencrypt : AUTHORITIES.amazon;
+  return { resolver, authorities: authority ?? [usual], probe, deployment };
 }
 
 /** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
@@ -141,11 +142,6 @@ function printTo({ log }: CommandContext["terminal"]): AnswerListener {
     log(escapeLine(`${query} @${server}: ${said}`));
   };
 }
-
-const DEFAULT_AUTHORITY: Readonly<Record<Deployment, CertificateAuthority>> = {
-  stack: AUTHORITIES.amazon,
-  machine: AUTHORITIES.letsencrypt,
-};
 
 function createResolver(server: string | undefined, limits: DnsResolverOptions = {}) {
   try {
@@ -181,13 +177,13 @@ async function readHostsToCheck(
     if (file !== undefined || flags.target !== undefined || flags.address !== undefined)
       throw invalidInput("--stack", "The outputs contain the hosts and targets. Omit everything else.");
     const { hosts, knownZones } = await readStackDomains(stack, terminal);
-    return { hosts: assignZones(hosts, zone), knownZones, deployment: "stack" };
+    return { hosts: assignZones(hosts, zone), knownZones, deployment: "manual" };
   }
   if (file === undefined)
     throw invalidInput("file", "Give a domains file, or the outputs of a stack with --stack.");
   const hosts = assignZones(readHosts(file, flags), zone);
   const isStack = hosts.some((host) => typeof host.target === "string" && isPlatformHost(host.target));
-  return { hosts, knownZones: [], deployment: isStack ? "stack" : "machine" };
+  return { hosts, knownZones: [], deployment: isStack ? "manual" : "machine" };
 }
 
 /** Reads the hosts of a file with their targets. These commands are about DNS, so they check the plan only if it is given. */

@@ -4,12 +4,12 @@ import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { hostsOf } from "../../domains/mapping.ts";
 import { type DnsRecord, recordsAt, type Target } from "../../domains/records.ts";
-import type { Deployment } from "../../domains/status/facts.ts";
 import { type CertificateProbe, findRecords } from "../../domains/status/facts.ts";
 import { addHost, nextStatus, statusAt } from "../../domains/status/status.ts";
 import type { SeenHost } from "../../domains/status/steps.ts";
 import { type HostToVerify, type ObservedHost, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
+import type { Deployment } from "../../domains/verification/providers.ts";
 import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
 import { locateInZone } from "../../domains/zone.ts";
 

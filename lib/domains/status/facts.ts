@@ -9,13 +9,10 @@ import { checkRecords } from "../verification/check-records.ts";
 import { explain } from "../verification/explain-records.ts";
 import { findZone, type ZoneHints } from "../verification/find-zone.ts";
 import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
-import { findApexRecord } from "../verification/providers.ts";
+import { type Deployment, findApexRecord } from "../verification/providers.ts";
 import { type DnsResolver, normalizeName, recordsIn } from "../verification/resolver.ts";
 import { placeInZone, type ZoneMatch } from "../zone.ts";
 import { type AspectState, REASONS, type Reason } from "./reasons.ts";
-
-/** Where a host is served: by a stack, or by one machine behind a server that requests its certificates. */
-export type Deployment = "stack" | "machine";
 
 /** The state of the host's records: `ok` if they point to the platform. */
 export type DnsState = "ok" | AspectState<"dns">;
@@ -66,9 +63,9 @@ export interface VerificationOptions {
   /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
   readonly knownZones?: readonly string[];
   /**
-   * The deployment of the host, for the advice and the methods of validation: a stack, or one machine behind a server that
-   * requests certificates.
-   * @default "stack"
+   * Who sets the records, for the advice. On one machine, the server in front requests the certificates, with the methods that
+   * it has.
+   * @default "manual"
    */
   readonly deployment?: Deployment | undefined;
   /** The record by which the authority validates the host, if it is set by hand. Renewals need it, too. @default none */
@@ -82,7 +79,7 @@ export async function findFacts(host: string, options: VerificationOptions): Pro
   const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
   const addresses = typeof target === "object" ? target.map(readAddress) : undefined;
   const name = normalizeName(addresses?.join(", ") ?? `${target ?? "the platform host"}`);
-  const input = { ...zone, host, target: name, addresses, authorities, methods };
+  const input = { ...zone, host, target: name, addresses, authorities, deployment, methods };
   const [validation, caa, found] = await Promise.all([
     checkValidation(resolver, input, validationRecord),
     checkCaa(resolver, input),

@@ -1,6 +1,8 @@
 import { escapeControls, formatTimestamp } from "../../core/text.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
-import type { AuthorityAnswer, CertificateCheck, Deployment, DnsFacts } from "./facts.ts";
+import type { HostRole } from "../mapping.ts";
+import { type Deployment, SET_AGAIN, STACK_ZONES } from "../verification/providers.ts";
+import type { AuthorityAnswer, CertificateCheck, DnsFacts } from "./facts.ts";
 import { REASONS, withoutImplied } from "./reasons.ts";
 import {
   type AttentionReason,
@@ -15,18 +17,22 @@ import {
 /** The note for everyone who has changed a record. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
-const REQUEST_CERTIFICATE: Readonly<Record<Deployment, string>> = {
-  stack:
-    "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
-  machine:
-    "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again.",
-};
-
-/** The console shows the domains of one machine. */
-const VERIFY: Readonly<Record<Deployment, string>> = {
-  stack: "verify again: 'store-orders domains check'.",
-  machine: "verify again: 'store-orders domains check', or the console.",
-};
+/** How a step is said for a deployment. */
+function wordsOf(deployment: Deployment) {
+  const isMachine = deployment === "machine";
+  // The console shows the domains of one machine.
+  const verify = `then verify again: 'store-orders domains check'${isMachine ? ", or the console" : ""}.`;
+  const isSetByStack = STACK_ZONES[deployment] !== undefined;
+  return {
+    request: isMachine
+      ? "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again."
+      : "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
+    verifyAfter: (step: string) => `${step}, ${verify}`,
+    /** What is done by hand at the DNS provider, unless the stack does it. */
+    correct: (step: string) =>
+      `${isSetByStack ? "Run 'npx pulumi up --refresh'" : `${step} at the DNS provider`}, ${verify}`,
+  };
+}
 
 /**
  * The next steps for a host in its present state, one per entry. Takes a status, or the result of a verification, whose
@@ -34,26 +40,26 @@ const VERIFY: Readonly<Record<Deployment, string>> = {
  */
 export function adviceFor(
   domain: { readonly state: HostState | "unknown"; readonly attention?: AttentionReason },
-  deployment: Deployment = "stack",
+  deployment: Deployment = "manual",
 ): readonly string[] {
   const { state, attention = "certificate_overdue" } = domain;
-  const [request, verify] = [REQUEST_CERTIFICATE[deployment], VERIFY[deployment]];
+  const words = wordsOf(deployment);
   switch (state) {
     case "pending_dns":
-      return [`Set the record at the DNS provider, then ${verify}`, PROPAGATION];
+      return [words.correct("Set the record"), PROPAGATION];
     case "verified":
     case "certificate_pending":
       return [
-        deployment === "stack"
-          ? "The certificate is issued automatically, usually within a couple of minutes."
-          : "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot.",
+        deployment === "machine"
+          ? "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot."
+          : "The certificate is issued automatically, usually within a couple of minutes.",
       ];
     case "live":
       return ["Nothing to do."];
     case "needs_attention": {
-      const [cause, ...steps] = ATTENTION[attention](request, verify);
+      const { cause, steps } = ATTENTION[attention];
       // The first step says the same.
-      return attention === "certificate_forbidden" ? steps : [cause, ...steps];
+      return attention === "certificate_forbidden" ? steps(words) : [cause, ...steps(words)];
     }
     case "unknown":
       return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
@@ -66,6 +72,7 @@ export interface SeenHost {
   readonly seen: Pick<DnsFacts, "reasons" | "certificate" | "found"> & {
     readonly state: HostState | "unknown";
     readonly served?: CertificateCheck;
+    readonly stack?: StackStatus;
   };
 }
 
@@ -90,7 +97,7 @@ export function stepsFor(
   if (status.state === "live") return fixes;
   if (isUnanswered(host)) return [...fixes, ...adviceFor({ state: "unknown" })];
   if (status.state === "pending_dns" && fixes.length > 0) return [...fixes, PROPAGATION];
-  return [...fixes, ...adviceFor(status, deployment)];
+  return [...fixes, ...adviceFor(status, seen.stack?.dns ?? deployment)];
 }
 
 /** The states in words. */
@@ -102,36 +109,37 @@ export const STATE_NAMES: Readonly<Record<HostState, string>> = {
   needs_attention: "Needs attention",
 };
 
-/** What needs attention, as a sentence, and the steps. */
+/** What needs attention, and the steps. */
 const ATTENTION: Readonly<
-  Record<AttentionReason, (request: string, verify: string) => readonly [cause: string, ...string[]]>
+  Record<
+    AttentionReason,
+    { readonly cause: string; steps(words: ReturnType<typeof wordsOf>): readonly string[] }
+  >
 > = {
-  validation_timed_out: (request, verify) => [
-    "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-    `Set the record at the DNS provider, then ${verify}`,
-    request,
-  ],
-  certificate_forbidden: (request, verify) => [
-    "CAA records forbid the certificate.",
-    `Change the CAA records that forbid the certificate, then ${verify}`,
-    `If the authority has already rejected a request: ${request}`,
-    PROPAGATION,
-  ],
-  certificate_overdue: (request) => [
-    "No certificate has been issued 30 minutes after verification.",
-    ...CHECKS,
-    request,
-  ],
-  certificate_failed: (request) => [
-    "The certificate is not valid, or its authority rejected it.",
-    ...CHECKS,
-    request,
-  ],
-  dns_broken: (_request, verify) => [
-    "The DNS records no longer lead to the platform.",
-    `Fix them at the DNS provider, then ${verify}`,
-    PROPAGATION,
-  ],
+  validation_timed_out: {
+    cause: "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+    steps: ({ correct, request }) => [correct("Set the record"), request],
+  },
+  certificate_forbidden: {
+    cause: "CAA records forbid the certificate.",
+    steps: ({ verifyAfter, request }) => [
+      verifyAfter("Change the CAA records that forbid the certificate"),
+      `If the authority has already rejected a request: ${request}`,
+      PROPAGATION,
+    ],
+  },
+  certificate_overdue: {
+    cause: "No certificate has been issued 30 minutes after verification.",
+    steps: ({ request }) => [...CHECKS, request],
+  },
+  certificate_failed: {
+    cause: "The certificate is not valid, or its authority rejected it.",
+    steps: ({ request }) => [...CHECKS, request],
+  },
+  dns_broken: {
+    cause: "The DNS records no longer lead to the platform.",
+    steps: ({ correct }) => [correct("Fix them"), PROPAGATION],
+  },
 };
 
 const CHECKS = [
@@ -144,7 +152,7 @@ export function causeOf(host: SeenHost): string | undefined {
   const { status, seen } = host;
   const [reason] = withoutImplied(seen.reasons);
   if (reason !== undefined) return REASONS[reason.code].title;
-  return status.attention && ATTENTION[status.attention]("", "")[0];
+  return status.attention && ATTENTION[status.attention].cause;
 }
 
 /** A step on the way of a host to live, as its owner experiences it. */
@@ -186,7 +194,7 @@ function describeCertificate({ state }: HostStatus, served: CertificateCheck | u
   return state === "certificate_pending" ? `requested${seen}` : seen.slice(2);
 }
 
-/** The status of a host in the last update of its stack, as the outputs have it. Much may have changed since. */
+/** The status of a host in the last update of its stack. Much may have changed since. */
 export interface StackStatus {
   readonly state: HostState;
   /** Present only in the state `needs_attention`. */
@@ -199,13 +207,39 @@ export interface StackStatus {
   readonly since?: string;
   /** The time at which ACM stops validating for it. */
   readonly until?: string;
+  /** Who sets the host's records: the stack at its DNS provider, or its operator. Earlier versions do not say it. */
+  readonly dns?: Exclude<Deployment, "machine">;
 }
 
-/** A host of a stack. */
-export interface StackHost {
+/** A DNS record in the outputs of a stack. */
+export interface StackRecord {
+  /** The zone that the record belongs to. */
+  readonly zone: string;
+  readonly type: string;
+  /** Relative to the zone, as providers take it; `@` at the apex. */
+  readonly name: string;
+  readonly ttl: number;
+  /** Missing until it is known. */
+  readonly value?: string;
+}
+
+/** A host in the outputs of a stack, which `domains check --stack` reads. */
+export interface StackHost extends StackStatus {
+  readonly role: HostRole;
+  readonly dns: Exclude<Deployment, "machine">;
+  /** The record that routes traffic to the API. Its value is missing until the certificate has been issued. */
+  readonly record: StackRecord;
+  /**
+   * The record by which ACM validates the host, which renewals need too. Missing if ACM has given up on the certificate that
+   * it validates, or if the host has a certificate of its own.
+   */
+  readonly validationRecord?: StackRecord;
+}
+
+/** A host for which a stack awaits a certificate. */
+export interface AwaitingHost {
   readonly host: string;
-  /** Who sets its records: the stack at its DNS provider, or by hand its operator. */
-  readonly dns: "cloudflare" | "route53" | "manual";
+  readonly dns: StackHost["dns"];
   /** The number that the host has under `reverify`. */
   readonly reverify: number;
   /** The record by which ACM validates the host, as far as it is known. */
@@ -233,7 +267,7 @@ export function describeHeldHost(host: string): StackStatus {
 }
 
 /** What an update found out about a host whose records the operator sets. */
-interface ManualHost extends Pick<StackHost, "host" | "reverify"> {
+interface ManualHost extends Pick<AwaitingHost, "host" | "reverify"> {
   /** True if the host has a domain name, which takes an issued certificate. */
   readonly isPrepared: boolean;
   /** The status of its certificate. Missing if ACM was not asked: the present run has requested it, or it is another's. */
@@ -328,23 +362,18 @@ function periodOf(requestedAt: string | undefined): Pick<StackStatus, "since" | 
   return { since: formatTimestamp(start), until: formatTimestamp(start + VALIDATION_TIMEOUT_MS) };
 }
 
-/** Where the records of a host are, and what hides one there that is set. */
-const PLACES: Readonly<Record<StackHost["dns"], string>> = {
-  cloudflare:
-    "in the zone at Cloudflare. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.",
-  route53:
-    "in the hosted zone at Route 53. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Delete other records of this name.",
-  manual:
-    "at the DNS provider, and set it. A provider that proxies or flattens it answers with addresses: switch that off.",
-};
-
 /** The steps after an update that has waited for a certificate in vain: what the authority looks at, in this order. */
-export function stepsWithoutCertificate(stackHost: StackHost): readonly string[] {
-  const { host, dns, reverify, validationRecord } = stackHost;
+export function stepsWithoutCertificate(awaiting: AwaitingHost): readonly string[] {
+  const { host, dns, reverify, validationRecord } = awaiting;
+  const { place, hides } = STACK_ZONES[dns] ?? {};
+  const where =
+    place === undefined
+      ? "at the DNS provider, and set it. A provider that proxies or flattens it answers with addresses: switch that off."
+      : `${place}. ${SET_AGAIN} ${hides}`;
   const { name = `<the validationRecord of ${host}>`, value = "its value" } = validationRecord ?? {};
   return [
     `Ask DNS for the validation record: 'dig +short CNAME ${name}' has to print ${value}.`,
-    `If it prints nothing or something else, look at this record ${PLACES[dns]}`,
+    `If it prints nothing or something else, look at this record ${where}`,
     `If it is right there, DNS asks other servers: 'dig +short NS', with the domain of the zone, has to print the name servers of this zone. Correct them at the registrar, or in the zone above.`,
     `If DNS has it, a CAA record can forbid the certificate: 'dig +short CAA ${host}', then the same for each domain above it. The first answer, if any, has to allow amazon.com.`,
     `Update again: ACM looks for the record until ${HOURS} hours after the request. After that, or if it has rejected the request, first set store-orders:reverify to { ${host}: ${reverify + 1} }, which requests another certificate.`,
@@ -352,7 +381,7 @@ export function stepsWithoutCertificate(stackHost: StackHost): readonly string[]
 }
 
 /** The line of the log when ACM has named the record that it waits for. */
-export function describeWait({ host, validationRecord }: StackHost): string {
+export function describeWait({ host, validationRecord }: AwaitingHost): string {
   const { name, value } = validationRecord ?? {};
   return `${host}: ACM issues the certificate once DNS has the record CNAME ${name} → ${value}.`;
 }

@@ -2,6 +2,7 @@
 import { mapBounded } from "../../core/concurrency.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import type { DnsRecord } from "../records.ts";
+import { STACK_ZONES } from "../verification/providers.ts";
 import { memoizeResolver } from "../verification/resolver.ts";
 import {
   type CertificateCheck,
@@ -61,7 +62,7 @@ export interface HostToVerify
 
 /** The verification of a host, with the record that it needs and the next steps. */
 export interface HostReport extends ConfiguredHost, Verification {
-  /** Empty if the host has no target yet. */
+  /** The records to set by hand. Empty if the host has no target yet, or its stack sets them. */
   readonly records: readonly DnsRecord[];
   /** The next steps in this state, one per entry. The fix of each reason is in the reason. */
   readonly advice: readonly string[];
@@ -83,10 +84,13 @@ export async function verifyHosts(
   const resolver = memoizeResolver(options.resolver);
   const report = async (each: HostToVerify): Promise<HostReport> => {
     const { host, role, target = options.target, zone, stack, validationRecord } = each;
-    const hints = { ...options, zone };
+    const deployment = stack?.dns ?? options.deployment;
+    const hints = { ...options, zone, deployment };
     const verification = await verifyHost(host, { ...hints, resolver, target, validationRecord });
-    const records = target === undefined ? [] : await findRecords(resolver, { host, role }, target, hints);
-    const advice = adviceFor(verification, options.deployment);
+    const isSetByHand = deployment === undefined || STACK_ZONES[deployment] === undefined;
+    const hasRecords = target !== undefined && isSetByHand;
+    const records = hasRecords ? await findRecords(resolver, { host, role }, target, hints) : [];
+    const advice = adviceFor(verification, deployment);
     return { role, ...verification, records, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);

@@ -20,11 +20,13 @@ import { compareWithMachine, compareWithTarget, type TargetComparison } from "./
  */
 export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput): Promise<HostCheckResult> {
   const nameServers = recordsIn<"NS">(await resolver(zoned.zone, "NS")).toSorted();
-  const { target, addresses } = zoned;
+  const { target, addresses, deployment, isValidation } = zoned;
   const compare = addresses ? compareWithMachine(addresses) : compareWithTarget(resolver, target);
-  // A machine needs no CNAME below the apex either.
-  const apex = zoned.apex || addresses !== undefined;
-  const input = { ...zoned, apex, nameServers, apexRecord: findApexRecord(nameServers), compare };
+  const isAlias = deployment === "route53" && isValidation !== true;
+  // Neither a machine nor a stack at Route 53 needs a CNAME below the apex.
+  const apex = zoned.apex || addresses !== undefined || isAlias;
+  const apexRecord = isAlias ? "ALIAS" : findApexRecord(nameServers);
+  const input = { ...zoned, apex, nameServers, apexRecord, compare };
   const [remembered, said] = await Promise.all([
     queryRecords(resolver, input),
     checkEach(resolver, input.zone, (ask) => queryRecords(ask, input)),

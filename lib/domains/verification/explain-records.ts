@@ -4,13 +4,15 @@ import { RECORD_TTL_SECONDS } from "../records.ts";
 import type { Reason, ReasonCode } from "../status/reasons.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { HostCheckInput, ServerResult } from "./host-check.ts";
-import { isParkingServer, isProxyAddress } from "./providers.ts";
+import { isParkingServer, isProxyAddress, SET_AGAIN, STACK_ZONES } from "./providers.ts";
 import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
 import type { AddressComparison } from "./target-addresses.ts";
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
 export function explain(input: HostCheckInput) {
   const { host, zone, label, target, addresses, apex, apexRecord, nameServers = [] } = input;
+  const { isValidation, deployment = "manual" } = input;
+  const ofStack = STACK_ZONES[deployment];
   const provider = `At the DNS provider of ${zone}`;
   // The delegation is a matter of the registrar, or of the zone above.
   const enterNameServers =
@@ -51,7 +53,16 @@ export function explain(input: HostCheckInput) {
   function remove(addresses: readonly string[]): string {
     const types = [...new Set(addresses.map(typeOf))].join(" and ");
     const records = addresses.length === 1 ? "record" : "records";
-    return `${provider}, remove the ${types} ${records} of ${label} (${addresses.join(", ")})`;
+    return `remove the ${types} ${records} of ${label} (${addresses.join(", ")})`;
+  }
+
+  /** The fix of a record that has to be set: by the stack if it sets its records itself. */
+  function set(byHand: string): string {
+    if (ofStack === undefined) return `${provider}, ${byHand}`;
+    const { place, hides } = ofStack;
+    return isValidation
+      ? `The stack sets this record ${place}. ${SET_AGAIN} ${hides}`
+      : `Unless the host is under 'hold', the stack sets this record ${place}. ${SET_AGAIN} Its preview names a record that is in the way.`;
   }
 
   /** A CNAME allows no other record beside it, also none that proves the ownership of the name or receives its mail. */
@@ -73,7 +84,7 @@ export function explain(input: HostCheckInput) {
         completed === undefined
           ? `add the ${records(wanted)}.`
           : `rename the ${kind} ${completed} to ${label}: the provider appends the zone to the name.`;
-      return reason("record_missing", found, `${provider}, ${fix}${move(beside)}`);
+      return reason("record_missing", found, `${set(fix)}${move(beside)}`);
     },
 
     /** The zone's own name servers have the right record, the resolver has an old answer. */
@@ -108,15 +119,16 @@ export function explain(input: HostCheckInput) {
       const hint = isCompleted ? " End it with a dot: the provider has appended the zone." : "";
       const fix =
         addresses === undefined
-          ? `${provider}, change the value of the CNAME record ${label} to ${target}.${hint}`
-          : `${provider}, remove the CNAME record ${label}, then add the ${records()}.`;
-      return reason(code, found, fix);
+          ? `change the value of the CNAME record ${label} to ${target}.${hint}`
+          : `remove the CNAME record ${label}, then add the ${records()}.`;
+      return reason(code, found, set(fix));
     },
 
     /** The host has other records beside its CNAME: some visitors reach them. */
     mixedRecords(addresses: readonly string[], beside: readonly string[]): Reason {
       const found = [formatAddresses(addresses), ...beside.map((each) => `${each} records`)].filter(Boolean);
-      const first = addresses.length === 0 ? "" : `${remove(addresses)} and keep the CNAME record.`;
+      const first =
+        addresses.length === 0 ? "" : `${provider}, ${remove(addresses)} and keep the CNAME record.`;
       const fix = `${first}${move(beside)}`.trim();
       return reason("blocking_address", `${found.join(", ")}, beside a CNAME`, fix);
     },
@@ -125,7 +137,7 @@ export function explain(input: HostCheckInput) {
     strayAddresses({ strays, expected, mayHaveMore }: AddressComparison): Reason {
       const fix = mayHaveMore
         ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
-        : `${remove(strays)}.`;
+        : `${provider}, ${remove(strays)}.`;
       const code = mayHaveMore ? "target_varies" : "stray_address";
       return reason(code, formatAddresses(strays), fix, rightWith(expected));
     },
@@ -141,17 +153,20 @@ export function explain(input: HostCheckInput) {
         return reason(code, `${found} (private)`, fix, wanted);
       }
       if (strays.some(isProxyAddress)) {
-        const fix = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
+        const byHand = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
+        const fix = ofStack === undefined ? byHand : set("");
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
-      const fix = `${remove(strays)}, then add the ${records()}.${move(beside)}`;
+      const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`);
       return reason(code, found, fix, wanted);
     },
 
     /** A wrong record comes from a wildcard record, so there may be none of the host itself to change or remove. */
     wildcard({ code, found }: Reason): Reason {
       const [kind, details] = records().split(/: (?=name )/);
-      const fix = `${provider}, set the ${kind} in place of any other record of ${label}: ${details}. It takes precedence over the wildcard record, which can stay.`;
+      const fix = set(
+        `set the ${kind} in place of any other record of ${label}: ${details}. It takes precedence over the wildcard record, which can stay.`,
+      );
       return reason(code, `${found}, as for every name that matches a wildcard record`, fix);
     },
 

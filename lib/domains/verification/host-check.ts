@@ -2,6 +2,7 @@ import type { DnsRecord } from "../records.ts";
 import type { Reason, ReasonCode } from "../status/reasons.ts";
 import type { ZoneMatch } from "../zone.ts";
 import { findNameServers } from "./find-zone.ts";
+import type { Deployment } from "./providers.ts";
 import type { DnsResolver } from "./resolver.ts";
 
 /** The host that a check verifies, with everything that the check depends on. */
@@ -13,6 +14,8 @@ export interface HostCheckInput extends ZoneMatch {
   readonly addresses?: readonly string[] | undefined;
   /** The name servers of the zone, as the resolver has them. */
   readonly nameServers?: readonly string[];
+  /** @default "manual" */
+  readonly deployment?: Deployment | undefined;
   /** True for the validation record of a certificate, whose target need not have an address. */
   readonly isValidation?: boolean;
   /** The type of record that the zone's DNS provider has for an apex, if the provider is known. */

@@ -18,6 +18,24 @@ export function findApexRecord(nameServers: readonly string[]): DnsRecord["type"
   return APEX_RECORDS.find(([known]) => nameServers.some((name) => isWithin(name, known)))?.[1];
 }
 
+/** Who sets the records of a host: a stack at its DNS provider, the operator of a stack, or that of one machine. */
+export type Deployment = "cloudflare" | "route53" | "manual" | "machine";
+
+/** Where a stack sets its records, and what hides a validation record that is set there. */
+export const STACK_ZONES: Readonly<
+  Partial<Record<Deployment, { readonly place: string; readonly hides: string }>>
+> = {
+  cloudflare: {
+    place: "in the zone at Cloudflare",
+    hides:
+      "Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.",
+  },
+  route53: { place: "in the hosted zone at Route 53", hides: "Delete other records of this name." },
+};
+
+/** How a stack sets a record of its own again. */
+export const SET_AGAIN = "'npx pulumi up --refresh' sets it again if it is missing or was changed.";
+
 /**
  * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
  * missing here, a proxied record is only reported as an ordinary blocking address.

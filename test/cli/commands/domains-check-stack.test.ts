@@ -93,6 +93,34 @@ describe("domains check --stack", () => {
     expect((await cli.run(check, { input })).status).toBe(0);
   });
 
+  test.each([
+    ["cloudflare", "in the zone at Cloudflare", "CNAME flattening for all CNAME records"],
+    ["route53", "in the hosted zone at Route 53", "Delete other records of this name."],
+  ])("a stack with 'dns: %s' sets its records itself, so nobody is told to", async (dns, place, hides) => {
+    const served = { role: "primary", dns, state: "live", reason: "The record points to the API.", next: [] };
+    const record = { zone: "example.com", type: "CNAME", name: "orders", ttl: 3600, value: TARGET };
+    const validationRecord = { ...record, name: "_a1.orders", value: "_b.acm-validations.aws" };
+    const input = JSON.stringify({ "orders.example.com": { ...served, record, validationRecord } });
+    const soa = `${TARGET} A 192.0.2.1\nexample.com SOA ns1.example.com`;
+    await using server = await startDnsServer(soa);
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    for (const wrong of ["", "CNAME old.example.net", "A 192.0.2.9", "A 104.16.0.1"]) {
+      server.update(wrong === "" ? soa : `${soa}\norders.example.com ${wrong}`);
+      const { status, stdout } = await cli.run(check, { input });
+      expect(status).toBe(1);
+      expect(stdout).toContain(`Unless the host is under 'hold', the stack sets this record ${place}. 'npx`);
+      expect(stdout).toContain(hides);
+      expect(stdout).not.toMatch(/(add|change|set|rename) the|At the DNS provider/);
+    }
+    const [report] = JSON.parse((await cli.run([...check, "--json"], { input })).stdout);
+    expect(report).toMatchObject({ records: [], stack: { dns }, state: "pending_dns" });
+    expect(report.advice[0]).toMatch(/^Run 'npx pulumi up --refresh', then verify again/);
+    const set = dns === "route53" ? "A 192.0.2.1" : `CNAME ${TARGET}`;
+    const validation = "_a1.orders.example.com CNAME _b.acm-validations.aws";
+    server.update(`${soa}\norders.example.com ${set}\n${validation}`);
+    expect((await cli.run(check, { input })).status).toBe(0);
+  });
+
   test("what the stack said about a host that was not live is repeated, in the text and as JSON", async () => {
     const status = {
       state: "needs_attention",

@@ -37,7 +37,7 @@ describe("the advice", () => {
   test.each([...states, { state: "unknown" } as const])(
     "for %j is whole sentences without a button",
     (status) => {
-      for (const deployment of ["stack", "machine"] as const) {
+      for (const deployment of ["cloudflare", "route53", "manual", "machine"] as const) {
         const advice = adviceFor(status, deployment);
         expect(advice.length).toBeGreaterThan(0);
         for (const step of advice) expect(step).toMatch(/^[A-Z].+[.]$/);
@@ -71,24 +71,24 @@ describe("the advice", () => {
 describe("the steps of a host", () => {
   test("are the fixes of what was found, with the time that DNS takes, while its records are wrong", () => {
     const host = hostIn({}, { state: "pending_dns", reasons: [wrong] });
-    expect(stepsFor(host, "stack")).toEqual(["Change it.", PROPAGATION]);
-    expect(stepsFor(host, "stack", { isNamed: true })[0]).toBe(
+    expect(stepsFor(host, "manual")).toEqual(["Change it.", PROPAGATION]);
+    expect(stepsFor(host, "manual", { isNamed: true })[0]).toBe(
       "The record points to the wrong target. Change it.",
     );
     expect(causeOf(host)).toBe("The record points to the wrong target.");
   });
 
   test("are only the fixes for a live host", () => {
-    expect(stepsFor(hostIn({ state: "live" }, { reasons: [wrong] }), "stack")).toEqual(["Change it."]);
-    expect(stepsFor(hostIn({ state: "live" }), "stack")).toEqual([]);
+    expect(stepsFor(hostIn({ state: "live" }, { reasons: [wrong] }), "manual")).toEqual(["Change it."]);
+    expect(stepsFor(hostIn({ state: "live" }), "manual")).toEqual([]);
     expect(causeOf(hostIn({ state: "live" }))).toBeUndefined();
   });
 
   test("do not advise on the records if DNS did not answer; what needs attention still does", () => {
     const seen = { state: "unknown", certificate: "unknown" } as const;
-    expect(stepsFor(hostIn({}, seen), "stack").join()).toMatch(/^Retry, or use another resolver/);
+    expect(stepsFor(hostIn({}, seen), "manual").join()).toMatch(/^Retry, or use another resolver/);
     const late = hostIn({ state: "needs_attention", attention: "certificate_overdue" }, seen);
-    expect(stepsFor(late, "stack")).toContain(
+    expect(stepsFor(late, "manual")).toContain(
       "No certificate has been issued 30 minutes after verification.",
     );
     expect(causeOf(late)).toBe("No certificate has been issued 30 minutes after verification.");

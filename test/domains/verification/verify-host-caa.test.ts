@@ -162,7 +162,7 @@ describe("verification of CAA records", () => {
   });
 
   test("a mail protection stays, and a method that one machine does not have is a reason there", async () => {
-    const of = (record: string, deployment: "machine" | "stack") =>
+    const of = (record: string, deployment: "machine" | "manual") =>
       verify(
         HOST,
         `${CORRECT}\nexample.com CAA 0 issue "letsencrypt.org"\nexample.com CAA ${record}`,

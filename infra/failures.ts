@@ -62,9 +62,6 @@ export function explainCertificateWait(
   return { onError, beforeCreate: [new pulumi.ResourceHook(`${name}-certificate-wait`, say)] };
 }
 
-/** The purpose of a DNS record that the stack creates. */
-export type RecordPurpose = "routing" | "validation";
-
 /**
  * Explains the next steps if a DNS record cannot be created. The usual reason is that it exists, but not in the stack's
  * state. `label` is the DNS provider.

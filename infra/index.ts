@@ -21,14 +21,7 @@ export { componentProvider } from "./component/provider.ts";
 export { readSettings, type Settings, type SettingsInput, withDefaults } from "./config/settings.ts";
 export type { FoundCertificate } from "./domains/certificates.ts";
 export { CustomDomain, type CustomDomainArgs, type ValidationRecord } from "./domains/custom-domain.ts";
-export {
-  createRecordObserver,
-  type HostDns,
-  type HostPlan,
-  type PreflightResult,
-  planHosts,
-  type RecordObserver,
-} from "./domains/host-plan.ts";
+export type { HostDns, HostPlan } from "./domains/host-plan.ts";
 export type { DomainOutput } from "./domains/hosts.ts";
 export { type PreflightOptions, preflight } from "./domains/preflight.ts";
 export { functionCode, OrdersFunction, type OrdersFunctionArgs } from "./functions/function.ts";

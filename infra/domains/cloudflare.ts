@@ -20,12 +20,8 @@ export const cloudflare: DnsProvider = {
   // At an apex, too: Cloudflare flattens it.
   route: { type: "CNAME", adoptable: ["CNAME"] },
   routeOutput: { type: "CNAME", ttl: RECORD_TTL_SECONDS },
-  waysOut: {
-    routing:
-      "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
-    validation:
-      "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Cloudflare and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.",
-  },
+  takeOver:
+    "Remove the comment of that record at Cloudflare. The next preview names its identifier; add it to 'adopt', and update again.",
   describeMissingZone: (names) =>
     `the Cloudflare token can read no zone for this host (looked for ${names.join(", ")}). ` +
     "Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.",

@@ -2,6 +2,7 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { HostRole } from "../../lib/domains/mapping.ts";
+import { findFacts } from "../../lib/domains/status/facts.ts";
 import type { HostState } from "../../lib/domains/status/status.ts";
 import {
   type CertificateStatus,
@@ -16,7 +17,6 @@ import {
   explainCertificateWait,
   explainExisting,
   explainRecordFailure,
-  type RecordPurpose,
 } from "../failures.ts";
 import { ownerOf, ownershipTag, REQUESTED_TAG, typeToken } from "../names.ts";
 import { wasIssued } from "./certificates.ts";
@@ -91,7 +91,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     this.certificateArn = pulumi.output(present?.arn ?? certificate?.arn ?? certificateArn ?? "");
     this.validationRecord = validationRecord;
     if (certificate && validationRecord && dns.provider === "manual" && !dns.certificates.some(wasIssued)) {
-      this.status = this.#statusBeforeDomain(dns, certificate, validationRecord);
+      this.status = this.#manualStatus(dns);
     } else {
       const isRequested = certificate && validationRecord && present === undefined;
       const valid = isRequested ? this.#validate(certificate, validationRecord) : this.certificateArn;
@@ -157,7 +157,7 @@ export class CustomDomain extends pulumi.ComponentResource {
     const mappingOptions = { parent: this, hooks: { onError } };
     const mapping = new aws.apigateway.BasePathMapping(`${this.#name}-mapping`, mappingArgs, mappingOptions);
     if (dns.provider === "manual") {
-      const status = this.#statusWithDomain(dns, regionalDomainName);
+      const status = this.#manualStatus(dns, regionalDomainName);
       return pulumi.all([mapping.id, status]).apply(([, reached]) => reached);
     }
     if (dns.routing === "held") return mapping.id.apply(() => describeHeldHost(host));
@@ -167,54 +167,46 @@ export class CustomDomain extends pulumi.ComponentResource {
     return this.#createRecord("route", "routing", dns, route, options).id.apply(() => SERVED);
   }
 
-  /** The status of a host with manual DNS whose certificate has not been issued. */
-  #statusBeforeDomain(
-    { certificates, observer }: ManualDns,
-    { arn, tags, status }: aws.acm.Certificate,
-    { name, value }: ValidationRecord,
-  ): pulumi.Output<StackStatus> {
+  /** The status of a host with manual DNS. If it has a domain name, its record is observed to lead to that target. */
+  #manualStatus({ certificates, resolver }: ManualDns, created?: pulumi.Output<string>) {
     const { host, reverify = 0 } = this.#args;
-    return pulumi.all([arn, tags, name, value, status]).apply(async ([arn, tags, name, value, now]) =>
-      describeManualHost({
-        ...{ host, reverify, isPrepared: false },
-        // ACM can reject a request at once.
-        certificate: certificates.find((found) => found.arn === arn)?.status ?? (now as CertificateStatus),
-        requestedAt: tags?.[REQUESTED_TAG],
-        seen: await observer?.(host, { validationRecord: { name, value } }),
-      }),
-    );
-  }
-
-  /** The status of a host with manual DNS and a domain name: live once its record has been observed to lead there. */
-  #statusWithDomain(
-    { certificates, observer }: ManualDns,
-    target: pulumi.Output<string>,
-  ): pulumi.Output<StackStatus> {
-    const { host, reverify = 0 } = this.#args;
+    const { certificate: requested, validationRecord: record } = this;
+    const awaited = created === undefined ? requested : undefined;
     return pulumi
-      .all([this.certificateArn, target, pulumi.output(this.validationRecord), this.certificate?.arn])
-      .apply(async ([arn, target, validationRecord, requested]) => {
+      .all([
+        this.certificateArn,
+        created,
+        pulumi.output(record),
+        requested?.arn,
+        awaited?.tags,
+        awaited?.status,
+      ])
+      .apply(async ([arn, target, validationRecord, requestedArn, tags, now]) => {
         // Another certificate may be left from before this one was requested.
         const statusOf = (each?: string) => certificates.find((found) => found.arn === each)?.status;
-        const [status, awaited] = [statusOf(arn), statusOf(requested)];
+        // ACM can reject a request at once.
+        const own = statusOf(requestedArn) ?? (now as CertificateStatus | undefined);
         // The host is served with the present one meanwhile.
-        const isLost = awaited === "VALIDATION_TIMED_OUT" || awaited === "FAILED";
-        const records = { target, ...(validationRecord && { validationRecord }) };
-        const seen = isLost ? undefined : await observer?.(host, records);
-        const certificate = isLost ? awaited : status;
-        return describeManualHost({ host, reverify, isPrepared: true, certificate, seen });
+        const isLost = own === "VALIDATION_TIMED_OUT" || own === "FAILED";
+        const isPrepared = target !== undefined;
+        const seen =
+          resolver && !isLost ? await findFacts(host, { resolver, target, validationRecord }) : undefined;
+        const certificate = isLost || !isPrepared ? own : statusOf(arn);
+        const requestedAt = tags?.[REQUESTED_TAG];
+        return describeManualHost({ host, reverify, isPrepared, certificate, requestedAt, seen });
       });
   }
 
   #createRecord(
     suffix: string,
-    purpose: RecordPurpose,
+    purpose: "routing" | "validation",
     { provider, zoneId, comment, routing }: ManagedDns,
     record: NewRecord,
     options: pulumi.CustomResourceOptions = {},
   ) {
-    const { label, waysOut, createRecord } = DNS_PROVIDERS[provider];
-    const failure = { label, wayOut: waysOut[purpose] };
+    const { label, takeOver, createRecord } = DNS_PROVIDERS[provider];
+    const wayOut = purpose === "routing" ? takeOver : SHARED_VALIDATION.replace("PROVIDER", label);
+    const failure = { label, wayOut };
     const onError = explainRecordFailure(`${this.#name}-${suffix}`, failure, this);
     const adopt = purpose === "routing" && typeof routing === "object" ? routing.adopt : undefined;
     const recordOptions = { parent: this, hooks: { onError }, ...options };
@@ -224,6 +216,9 @@ export class CustomDomain extends pulumi.ComponentResource {
 
 const IMPORT_DOMAIN =
   "If it belongs to this stack, or to another tool that is to forget it, import it. If another stack or AWS account serves the host, remove it there first; if another component of this program does, see infra/domains/README.md#move-a-host-to-another-component.";
+
+const SHARED_VALIDATION =
+  "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at PROVIDER and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.";
 
 /**
  * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.

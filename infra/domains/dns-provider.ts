@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
-import type { RecordPurpose } from "../failures.ts";
 import { isMocked } from "../mocks.ts";
 
 /** A DNS provider at which stacks create their records. */
@@ -14,8 +13,8 @@ export interface DnsProvider {
   readonly route: { readonly type: string; readonly adoptable: readonly string[] };
   /** The same record as the outputs of a stack describe it. */
   readonly routeOutput: { readonly type: string; readonly ttl: number };
-  /** By purpose of a record: what to do if it exists, but not in the state of the stack. */
-  readonly waysOut: Readonly<Record<RecordPurpose, string>>;
+  /** What to do if a host's record exists, but not in the state of the stack. */
+  readonly takeOver: string;
   /** Says that there is no zone with one of these names, and the fix. */
   describeMissingZone(names: readonly string[]): string;
   /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */

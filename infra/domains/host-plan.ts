@@ -1,5 +1,4 @@
 import { type ConfiguredHost, hostsOf } from "../../lib/domains/mapping.ts";
-import { type DnsFacts, findFacts, type VerificationOptions } from "../../lib/domains/status/facts.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { hostKey, type Owner, ownerOf } from "../names.ts";
@@ -19,24 +18,13 @@ export interface ManagedDns {
   readonly owner?: Owner;
 }
 
-/** Looks up the records of a host whose DNS is managed elsewhere: without a target only the validation record. */
-export type RecordObserver = (
-  host: string,
-  records: Pick<VerificationOptions, "target" | "validationRecord">,
-) => Promise<Pick<DnsFacts, "dns" | "reasons">>;
-
-/** Creates an observer that queries DNS. */
-export function createRecordObserver(resolver: DnsResolver): RecordObserver {
-  return (host, records) => findFacts(host, { resolver, ...records });
-}
-
 /** The DNS of a host whose records the operator sets by hand. */
 export interface ManualDns extends Pick<ManagedDns, "owner"> {
   readonly provider: "manual";
   /** The host's certificates. API Gateway accepts a domain name only once one has been issued. */
   readonly certificates: readonly FoundCertificate[];
-  /** Looks the records up. @default none: the host is never reported as live */
-  readonly observer?: RecordObserver | undefined;
+  /** Queries DNS for the host's records. @default none: the host is never reported as live */
+  readonly resolver?: DnsResolver | undefined;
 }
 
 /** The DNS of a host: the party that manages it, and the way in which its records are created. */
@@ -56,28 +44,28 @@ export interface HostPlan extends ConfiguredHost {
   readonly certificateArn?: string | undefined;
 }
 
-/** The results of the preflight's queries. */
-export interface PreflightResult {
-  /** By host: its zone at the DNS provider. */
-  readonly zones: ReadonlyMap<string, HostZone>;
-  /** By host: the name of its zone, where DNS has it. @default not looked up */
-  readonly zoneNames?: ReadonlyMap<string, string>;
-  /** By host with DNS managed elsewhere: its certificates. */
-  readonly certificates: ReadonlyMap<string, readonly FoundCertificate[]>;
-  /** Looks up the records of hosts with DNS managed elsewhere. */
-  readonly observer?: RecordObserver | undefined;
-}
-
 /** The hosts of a stack, the primary first. */
 export function configuredHosts({ domains }: Settings): readonly ConfiguredHost[] {
   return domains === undefined ? [] : hostsOf(domains);
 }
 
-/** Plans every host of this program from the settings and the preflight's results. */
+/** Plans every host of this program from the settings and what the preflight has found, by host. */
 export function planHosts(
   settings: Settings,
-  { zones, zoneNames, certificates, observer }: PreflightResult,
   comment: string,
+  {
+    zones,
+    zoneNames,
+    certificates,
+    resolver,
+  }: {
+    /** At the DNS provider. */
+    readonly zones: ReadonlyMap<string, HostZone>;
+    /** The names of the zones, where DNS has them. */
+    readonly zoneNames: ReadonlyMap<string, string>;
+    readonly certificates: ReadonlyMap<string, readonly FoundCertificate[]>;
+    readonly resolver: DnsResolver;
+  },
 ): readonly HostPlan[] {
   const owner = ownerOf(settings);
   const hosts = configuredHosts(settings);
@@ -91,8 +79,8 @@ export function planHosts(
       const found = certificates.get(host) ?? [];
       // The update fails if it has not been issued.
       const given = certificateArn && ([{ arn: certificateArn, status: "ISSUED" }] as const);
-      const dns = { provider: "manual", owner, certificates: given || found, observer } as const;
-      return { ...common, zone: zoneNames?.get(host), dns };
+      const dns = { provider: "manual", owner, certificates: given || found, resolver } as const;
+      return { ...common, zone: zoneNames.get(host), dns };
     }
     const routing = routingOf(host, settings, zone);
     const dns = { provider: settings.dns, owner, zoneId: zone.id, comment, routing };

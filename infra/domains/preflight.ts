@@ -1,26 +1,23 @@
 import { Provider as AwsProvider } from "@pulumi/aws/provider.js";
 import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
+import { escapeControls } from "../../lib/core/text.ts";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { findFacts } from "../../lib/domains/status/facts.ts";
+import { REASONS } from "../../lib/domains/status/reasons.ts";
 import { isWrong } from "../../lib/domains/status/status.ts";
+import { AUTHORITIES, checkCaa } from "../../lib/domains/verification/caa.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
+import type { ZoneMatch } from "../../lib/domains/zone.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
 import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
-import { findCaaProblems } from "./caa-check.ts";
 import { type FoundCertificate, findCertificates, findDomainName, wasIssued } from "./certificates.ts";
 import { findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
-import {
-  configuredHosts,
-  createRecordObserver,
-  type HostPlan,
-  type PreflightResult,
-  planHosts,
-} from "./host-plan.ts";
-import { DNS_PROVIDERS, findZones } from "./managed-dns.ts";
+import { configuredHosts, type HostPlan, planHosts } from "./host-plan.ts";
+import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
 
 /** The options of a component that decide which providers its resources have. */
 type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
@@ -57,15 +54,15 @@ export async function preflight(
   const isManual = provider === undefined;
   const options = lookupOptions(provider?.packageName ?? "aws", providers);
   const awsOptions = lookupOptions("aws", providers);
-  const certificates: PreflightResult["certificates"] = isManual
+  const certificates = isManual
     ? await findCertificates(requesting, ownershipTag(owner), options)
-    : new Map();
+    : new Map<string, FoundCertificate[]>();
   const memoized = memoizeResolver(resolver);
   const toCheck = hosts.map((host) => {
     return { host, held: settings.hold.includes(host), adopt: settings.adopt[host] };
   });
   const managed = provider && (await findZones(toCheck, { provider, comment }, options, memoized));
-  const zones: PreflightResult["zones"] = managed?.zones ?? new Map();
+  const zones = managed?.zones ?? new Map<string, HostZone>();
   const located = await Promise.all(
     hosts.map(async (host) => {
       return { host, zone: await findZone(memoized, host, { zone: zones.get(host)?.name }) };
@@ -121,8 +118,7 @@ export async function preflight(
   const topLevel = hosts.flatMap(explainTopLevel);
   const warnings = [...topLevel, ...(managed?.warnings ?? []), ...caa.warnings, ...early.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
-  const observer = isManual ? createRecordObserver(resolver) : undefined;
-  return planHosts(settings, { zones, zoneNames, certificates, observer }, comment);
+  return planHosts(settings, comment, { zones, zoneNames, certificates, resolver });
 }
 
 const isOwn = (certificate: FoundCertificate) => wasIssued(certificate) && !certificate.isForeign;
@@ -144,4 +140,37 @@ function lookupOptions(
   const chosen = own ?? listed;
   if (chosen !== undefined) return { provider: chosen };
   return parent === undefined ? {} : { parent };
+}
+
+/** A host whose certificate ACM issues. */
+interface CheckedHost {
+  readonly host: string;
+  readonly zone: ZoneMatch;
+  /** True if the host already has a certificate, so that CAA records can only prevent its renewal. */
+  readonly hasCertificate: boolean;
+}
+
+/**
+ * Queries DNS for the CAA records of each host (RFC 8659). A host that cannot get a certificate is a problem, with the
+ * record and the fix. A lookup that fails is a warning: it must not prevent an update, and ACM queries from elsewhere.
+ */
+export async function findCaaProblems(hosts: readonly CheckedHost[], resolver: DnsResolver) {
+  const checked = await Promise.all(
+    hosts.map(async ({ zone, ...each }) => {
+      // The check does not depend on the target, which is not known before the host has been created.
+      const input = { ...zone, host: each.host, target: "", authorities: [AUTHORITIES.amazon] };
+      return { ...each, reasons: (await checkCaa(resolver, input)).reasons };
+    }),
+  );
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  for (const { host, hasCertificate, reasons } of checked)
+    for (const { code, found, fix } of reasons) {
+      const reason = escapeControls(`${REASONS[code].title} Found: ${found}. ${fix}`);
+      const unanswered = `The CAA records of ${host} were not checked, because DNS did not answer (${found}). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.`;
+      if (code === "caa_unanswered") warnings.push(escapeControls(unanswered));
+      else if (hasCertificate) warnings.push(`${host}: The certificate cannot be renewed. ${reason}`);
+      else problems.push(`${host}: ${reason}`);
+    }
+  return { problems, warnings };
 }

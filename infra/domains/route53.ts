@@ -26,12 +26,8 @@ export const route53: DnsProvider = {
   route: { type: "A", adoptable: ["A", "CNAME"] },
   // The TTL of the target, which an alias has.
   routeOutput: { type: "ALIAS", ttl: 60 },
-  waysOut: {
-    routing:
-      "Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.",
-    validation:
-      "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at Route 53 and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.",
-  },
+  takeOver:
+    "Change the routing policy of that record to simple at Route 53. The next preview names its identifier; add it to 'adopt', and update again.",
   describeMissingZone: (names) =>
     `the AWS account has no public hosted zone for this host (looked for ${names.join(", ")}). ` +
     "Create it in Route 53 and delegate the domain to its name servers, or set 'dns: manual' if its DNS is managed elsewhere, also in another AWS account.",

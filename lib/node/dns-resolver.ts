@@ -282,7 +282,6 @@ const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = 
   A: (data: string) => data,
   AAAA: (data: string) => data,
   CNAME: normalizeName,
-  DNAME: normalizeName,
   NS: normalizeName,
   CAA: ({ flags = 0, tag, value }: { flags?: number; tag: string; value: string }) => ({ flags, tag, value }),
   SOA: ({ mname }: { mname: string }) => normalizeName(mname),

@@ -144,8 +144,6 @@ mail MX 10 mx.host.net.
 mail TXT "v=spf1 -all"
 right CNAME ${TARGET}.
 _a.right CNAME _b.acm-validations.net.
-deep DNAME other.host.net.
-through DNAME platform.net.
 flat A 198.51.100.7
 half A 198.51.100.7
 half A 192.0.2.9
@@ -365,8 +363,6 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       any.wild.com | platform | pending_dns | wrong_target | as for every name that matches | set the CNAME record in place
       mail.wild.com | platform | pending_dns | record_missing | although the name exists | move its TXT and MX records to another name
       both.wild.com | platform | pending_dns | blocking_address | A 192.0.2.9 | move its MX records
-      www.deep.wild.com | platform | pending_dns | wrong_target | from the DNAME record of deep.wild.com | choose a host that is not below deep.wild.com
-      d-1.through.wild.com | platform | verified
       // The provider flattens the CNAME of a subdomain.
       flat.wild.com | platform | verified
       half.wild.com | platform | pending_dns | stray_address | A 192.0.2.9 | remove the A record of half (192.0.2.9).

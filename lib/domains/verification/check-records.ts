@@ -1,6 +1,5 @@
 import { formatAddresses, isPrivateAddress, parseAddress } from "../addresses.ts";
 import type { Reason } from "../status/reasons.ts";
-import { namesWithin } from "../zone.ts";
 import { explain } from "./explain-records.ts";
 import { findDelegation, findLameServers, findZone } from "./find-zone.ts";
 import {
@@ -68,13 +67,12 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
     return { reasons: reasons.flat(), found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
-    const [mixed, wildcard, dname] = await Promise.all([
+    const [mixed, wildcard] = await Promise.all([
       own === undefined ? checkMixedRecords(resolver, input) : [],
       matchesWildcard(resolver, input, [pointsTo]),
-      findDname(resolver, input),
     ]);
-    const wrong = explain(input).wrongCname(chain, dname);
-    return { reasons: [...mixed, wildcard && dname === undefined ? explain(input).wildcard(wrong) : wrong] };
+    const wrong = explain(input).wrongCname(chain);
+    return { reasons: [...mixed, wildcard ? explain(input).wildcard(wrong) : wrong] };
   }
   if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
   if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
@@ -84,7 +82,7 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   if (addresses.length > 0) {
     const result = await compareAddresses(resolver, input, addresses);
     if (alias === undefined || result.reasons.length === 0) return result;
-    return { reasons: [explain(input).wrongCname(chain, await findDname(resolver, input))] };
+    return { reasons: [explain(input).wrongCname(chain)] };
   }
   const failure = firstFailure(answers);
   if (failure !== undefined) return explainFailure(resolver, input, failure);
@@ -106,23 +104,10 @@ async function checkMissing(
     findBeside(resolver, input),
   ]);
   const values = completed.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
-  // A wildcard or DNAME record of the zone answers for that name, too.
-  const isOther =
-    values.length === 0 ||
-    (await matchesWildcard(resolver, named, values)) ||
-    (await findDname(resolver, named)) !== undefined;
+  // A wildcard record of the zone answers for that name, too.
+  const isOther = values.length === 0 || (await matchesWildcard(resolver, named, values));
   const missing = explain(input).missing(found, isOther ? undefined : named.host, beside);
   return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
-}
-
-/**
- * The name above a host whose DNAME record redirects every name below it (RFC 6672). An answer from a cache shows only the
- * CNAME record that was made from it.
- */
-async function findDname(resolver: DnsResolver, { host, zone }: HostCheckInput) {
-  const above = namesWithin(host, zone).slice(1);
-  const answers = await Promise.all(above.map((name) => resolver(name, "DNAME")));
-  return above.find((_, index) => answers[index]?.outcome === "found");
 }
 
 /** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */

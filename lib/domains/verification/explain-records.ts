@@ -107,14 +107,10 @@ export function explain(input: HostCheckInput) {
       return reason("name_servers_disagree", found.join("; "), fix, expected);
     },
 
-    /** Many providers complete a value without a trailing dot. `dname` is the owner of the DNAME record that it is from. */
-    wrongCname({ names, end }: CnameChain, dname: string | undefined): Reason {
+    /** Many providers complete a value without a trailing dot. */
+    wrongCname({ names, end }: CnameChain): Reason {
       const code = end === "loop" ? "cname_loop" : "wrong_target";
       const found = `CNAME ${names.slice(1).join(" → ")}`;
-      if (dname !== undefined) {
-        const fix = `The DNAME record of ${dname} redirects every name below it, so ${host} has no record of its own. ${provider}, set records of single names in its place, or choose a host that is not below ${dname}.`;
-        return reason(code, `${found}, from the DNAME record of ${dname}`, fix);
-      }
       const isCompleted = names[1] === `${target}.${zone}`;
       const hint = isCompleted ? " End it with a dot: the provider has appended the zone." : "";
       const fix =

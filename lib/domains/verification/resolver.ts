@@ -17,7 +17,6 @@ export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
-  readonly DNAME: string;
   readonly NS: string;
   readonly CAA: CaaRecord;
   /** The primary name server of the zone. */

@@ -11,7 +11,7 @@ import {
 type Zone = readonly string[];
 type Ask = (name: string, type: string) => DnsAnswer;
 
-/** A name server: wildcards, names that exist only because of others below them, DNAME (RFC 4592, 6672). */
+/** A name server: wildcards, names that exist only because of others below them (RFC 4592). */
 function serve(zone: Zone): Ask {
   const records = zone.map((line) => line.split(" ") as [name: string, type: string, value: string]);
   const exists = (name: string) => records.some(([owner]) => owner === name || owner.endsWith(`.${name}`));
@@ -27,10 +27,8 @@ function serve(zone: Zone): Ask {
     return records.filter((record) => record[0] === owner && record[1] === type).map(([, , value]) => value);
   };
   const ask = (name: string, type: string, depth = 0): DnsAnswer => {
-    const above = records.find((record) => record[1] === "DNAME" && name.endsWith(`.${record[0]}`));
-    const [cname] =
-      above === undefined ? valuesOf(name, "CNAME") : [`${name.slice(0, -above[0].length)}${above[2]}`];
-    const own = above === undefined ? valuesOf(name, type) : [];
+    const [cname] = valuesOf(name, "CNAME");
+    const own = valuesOf(name, type);
     if (own.length > 0 || (type === "CNAME" && cname !== undefined)) {
       const values = type === "CNAME" && cname !== undefined ? [cname] : own;
       return { outcome: "found", records: values, direct: true } as DnsAnswer;
@@ -85,10 +83,9 @@ const data = fc.oneof(
   cname.map((value) => `CNAME ${value}`),
   fc.constantFrom("TXT proof", "MX mx.host.net"),
 );
-const dname = fc.constantFrom("sub.shop.com DNAME host.net", "shop.com DNAME platform.net");
 const records = fc
-  .tuple(fc.array(fc.tuple(name, data), { maxLength: 6 }), fc.option(dname, { freq: 8 }))
-  .map(([own, above]) => [...own.map((parts) => parts.join(" ")), ...(above === null ? [] : [above])])
+  .array(fc.tuple(name, data), { maxLength: 6 })
+  .map((own) => own.map((parts) => parts.join(" ")))
   // No server loads a CNAME of an apex, or two CNAMEs of a name. Other records beside a CNAME occur.
   .map((lines) => lines.filter((line) => !line.startsWith("shop.com CNAME")))
   .map((lines) => lines.filter((line, index) => isFirstCname(lines, line, index)));
@@ -100,13 +97,14 @@ function isFirstCname(lines: Zone, line: string, index: number): boolean {
 
 const platform = fc.subarray([...OURS.map((value) => `${TARGET} A ${value}`), `${TARGET} AAAA 2001:db8::1`]);
 
+const typesOf = (lines: Zone) => lines.map((line) => line.split(" ")[1]);
+
 /** The forms of advice that name a record: its type, its name, and addresses to remove. */
 const ADVICE: readonly RegExp[] = [
   /remove the (?<types>A|AAAA|A and AAAA) records? of (?<name>\S+) \((?<addresses>[^)]+)\)/,
   /change the value of the (?<types>CNAME) record (?<name>\S+) to/,
   /rename the (?<types>CNAME) record (?<name>\S+) to/,
   /allows no other record of (?<name>\S+): move its (?<types>[TXMand ]+?) records/,
-  /The (?<types>DNAME) record of (?<name>\S+) redirects/,
 ];
 /** Every word with which a fix could name another record to change. */
 const CHANGES = /\b(remove|rename|delete|change|move)\b/i;
@@ -118,6 +116,9 @@ test("whatever a zone holds, no advice names a record that is not there, and not
   const forms = new Set<RegExp>();
   await fc.assert(
     fc.asyncProperty(host, server, fc.option(server), async (name, one, other) => {
+      // The resolver asks the first server. A type of address that it never shows is not known to exist.
+      const shown = typesOf(one[1]);
+      fc.pre(other === null || typesOf(other[1]).every((type) => shown.includes(type)));
       const zones = [one, other ?? one].map(([own, target]) => [...COMMON, ...own, ...target]);
       const servers = zones.map(serve);
       const asResolver = (ask: Ask | undefined) =>

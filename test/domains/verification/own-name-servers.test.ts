@@ -135,17 +135,6 @@ describe("a resolver that remembers an old answer", () => {
   });
 });
 
-test("a DNAME record above the host is named, though a cache shows only the CNAME made from it", async () => {
-  const { reasons } = await verify({ ...WRONG, "example.com DNAME": found("example.net") });
-  expect(reasons).toMatchObject([
-    {
-      code: "wrong_target",
-      found: "CNAME old.example.net, from the DNAME record of example.com",
-      fix: expect.stringContaining("set records of single names in its place"),
-    },
-  ]);
-});
-
 test("an apex is read at its name servers, whose addresses decide", async () => {
   const apex = (address: string) => ({ "example.com A": found(address) });
   for (const remembered of ["198.51.100.7", "192.0.2.1"]) {

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { findCaaProblems } from "../../../infra/domains/caa-check.ts";
+import { findCaaProblems } from "../../../infra/domains/preflight.ts";
 import { findZone } from "../../../lib/domains/verification/find-zone.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { startDnsServer } from "../../support/dns-server.ts";

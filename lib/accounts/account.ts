@@ -1,7 +1,7 @@
 import type { Failure } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
-import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
-import { DAY_MS, MAX_CLOCK_SKEW_MS, type Quota, quotasAt, type Usage, usageAt } from "../plans/windows.ts";
+import type { PlanAssignment } from "../plans/plan-limits.ts";
+import { DAY_MS, MAX_CLOCK_SKEW_MS, type Usage } from "../plans/windows.ts";
 import { shortHash } from "./api-key.ts";
 
 /** The reasons why an operation on an account or a key can fail, each with a message for people. */
@@ -132,27 +132,6 @@ function withKey(account: AccountSettings, key: ApiKey): AccountSettings {
   return { ...account, keys: account.keys.map((known) => (known.id === key.id ? key : known)) };
 }
 
-export interface UsedQuota extends Quota {
-  readonly used: number;
-}
-
-/** An account without limits, such as one whose plan is not in the table, may make no request. */
-const NO_LIMITS = { perMinute: 0, perDay: 0 };
-
-/** The usage of both windows at an instant. @param plans The default is `PLAN_LIMITS`. */
-export function usedQuotasAt(
-  account: Account,
-  at: Instant,
-  plans?: PlanTable,
-): { minute: UsedQuota; day: UsedQuota } {
-  const used = usageAt(account.usage, at);
-  const quotas = quotasAt(account.usage, limitsOf(account, plans) ?? NO_LIMITS, at);
-  return {
-    minute: { ...quotas.minute, used: used.minute.count },
-    day: { ...quotas.day, used: used.day.count },
-  };
-}
-
 /**
  * The end of the ban of a key, 0 unless it is banned at an instant. A ban whose minute a wrong clock opened is ignored,
  * like such a window.
@@ -160,12 +139,4 @@ export function usedQuotasAt(
 export function banEndAt(rejections: RejectionCount | undefined, at: Instant): Instant {
   const { windowStart, bannedUntil = 0 } = rejections ?? { windowStart: 0 };
   return bannedUntil > at && windowStart <= at + MAX_CLOCK_SKEW_MS ? bannedUntil : 0;
-}
-
-export type KeyStatus = "active" | "banned" | "revoked" | "expired";
-
-/** The status of a key whose ban, if any, ends at `bannedUntil`; see `banEndAt`. */
-export function keyStatusAt(key: ApiKey, bannedUntil: Instant, at: Instant): KeyStatus {
-  if (isActive(key, at)) return bannedUntil > at ? "banned" : "active";
-  return key.revokedAt === undefined ? "expired" : "revoked";
 }

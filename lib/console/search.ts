@@ -1,7 +1,7 @@
 /** The search at the top of every page: an order, an account, a key or a domain, each by what identifies it. */
 import { html } from "hono/html";
-import { isAccountId, keyIdOf, type ParsedKey, redactKeys } from "../accounts/api-key.ts";
-import { findKeys } from "../accounts/hash-key.ts";
+import { isAccountId, redactKeys } from "../accounts/api-key.ts";
+import { type FoundKey, findKeys } from "../accounts/hash-key.ts";
 import { parseHostname } from "../domains/hostname.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import { findOrder } from "./orders/order-page.ts";
@@ -32,9 +32,9 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
   });
 
   /** The address of the account of a key, or of the identifier of a key. */
-  async function findByKey(view: View, text: string, key?: ParsedKey): Promise<string | undefined> {
-    const keyId = key === undefined ? text : keyIdOf(key.accountId, key.hash);
-    const accountId = key?.accountId ?? text.slice(0, Math.max(0, text.lastIndexOf(".")));
+  async function findByKey(view: View, text: string, key?: FoundKey): Promise<string | undefined> {
+    const named = { keyId: text, accountId: text.slice(0, Math.max(0, text.lastIndexOf("."))) };
+    const { keyId, accountId } = key ?? named;
     const account = isAccountId(accountId) ? await store.accounts.find(accountId) : undefined;
     if (!account?.keys.some(({ id }) => id === keyId)) return undefined;
     return `${pathOf(view, "accounts", account.id)}?${new URLSearchParams({ key: keyId })}`;
@@ -58,7 +58,7 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return isDomain ? pathOf(view, "domains", name.hostname) : undefined;
   }
 
-  async function explainMiss(view: View, text: string, key?: ParsedKey): Promise<Html> {
+  async function explainMiss(view: View, text: string, key?: FoundKey): Promise<Html> {
     if (key !== undefined)
       return html`There is no such key of ${key.accountId}. It may have been deleted, or be one of another service.`;
     const shown = html`<code>${redactKeys(text).slice(0, 100)}</code>`;

@@ -40,5 +40,5 @@ export type { Handler, HandlerOptions, KeySource } from "./options.ts";
 export type { DocumentSource, Reply } from "./reply.ts";
 export type { RequestContext, RequestHead } from "./request.ts";
 export type { ClientInfo, RequestEvent } from "./request-event.ts";
-export { type PlainResponse, rateLimitHeaders } from "./response.ts";
+export type { PlainResponse } from "./response.ts";
 export { V2_PREVIEW_OPERATIONS } from "./v2-preview.ts";

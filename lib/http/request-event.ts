@@ -124,11 +124,6 @@ export interface AccessFields extends Omit<RequestEvent, "error"> {
   readonly error?: string;
 }
 
-/** Formats one request as a line of JSON. To log addresses too, pass the second argument of `onRequest`. */
-export function accessLine(event: RequestEvent, at: Date, client: ClientInfo = {}): string {
-  return toLogLine({ ...accessFields(event, at), ...client });
-}
-
 /** Serialises the fields of a line, without keys. A caller may have sent controls, of which JSON escapes the first 32. */
 export function toLogLine(fields: object): string {
   return escapeControls(redactKeys(JSON.stringify(fields)));

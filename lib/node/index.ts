@@ -1,5 +1,5 @@
 /**
- * Runs the service on Node: the server, its access log, the documentation page, and DNS for the verification of custom
+ * Runs the service on Node: the server, the documentation page, and DNS for the verification of custom
  * domains.
  *
  * @module store-orders/node
@@ -9,7 +9,6 @@ export { InvalidInputError, isInvalidInput } from "../core/errors.ts";
 export type { CertificateProbe } from "../domains/status/facts.ts";
 export type { DnsResolver } from "../domains/verification/resolver.ts";
 export type { DocumentSource } from "../http/reply.ts";
-export { accessLine } from "../http/request-event.ts";
 export { type CertificateProbeOptions, createCertificateProbe } from "./certificate-probe.ts";
 export { createDnsResolver, type DnsResolverOptions } from "./dns-resolver.ts";
 export { type DocsPageOptions, docsPage } from "./docs/docs-page.ts";

@@ -32,7 +32,6 @@ export {
 export { type DeliveredChange, type DeliverOptions, type Delivery, deliverChanges } from "./delivery.ts";
 export {
   type ChangeOrigin,
-  changeIdOf,
   newChange,
   type OrderChange,
   type OrderWithHistory,
@@ -50,11 +49,10 @@ export {
   transition,
 } from "./lifecycle.ts";
 export type { OrderRecord } from "./order.ts";
-export { ORDER_FIELDS, type OrderField, orderJsonSchema } from "./order.ts";
+export { orderJsonSchema } from "./order.ts";
 export {
   type DamagedOrder,
   eachOrder,
-  MAX_PAGE_ORDERS,
   type OrderQuery,
   type OrderQueryPage,
   validateOrderQuery,
@@ -75,12 +73,10 @@ export { createOrders, type NewOrder, type Orders, type OrdersOptions, type Plac
 export { performStoreOperation, type StoreOperation, type StoreOutcome } from "./store-operation.ts";
 export type { OrderTransition, TransitionHook } from "./transition-hook.ts";
 export {
-  countRecords,
   DamagedOrderError,
   orderFromJson,
   orderToJson,
   type ParsedOrder,
-  parseLine,
   parseOrder,
   toLine,
 } from "./wire.ts";

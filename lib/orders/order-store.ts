@@ -71,7 +71,7 @@ export interface Outbox {
   /**
    * Leases at most `limit` orders that are due, the oldest first. Each is read on its own: one that is damaged stops no
    * other. No other call gets them until they are released. The caller makes up the number of the lease, below zero: a lease has no end by any clock, since those of two hosts differ.
-   * A change that is more than `MAX_CLOCK_SKEW_MS` later than `at` is as old as its lease from then on, so that a backlog
+   * A change that is more than five minutes later than `at` is as old as its lease from then on, so that a backlog
    * that a wrong clock wrote becomes late in time.
    */
   lease(limit: number, at: Instant, lease: number): Promise<readonly WaitingOrder[]>;

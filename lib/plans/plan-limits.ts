@@ -44,7 +44,7 @@ export function limitsOf(
 }
 
 /** The largest custom limit: an account is one database item, which takes about 1,000 writes a second on DynamoDB. */
-export const MAX_REQUESTS_PER_MINUTE = 60_000;
+const MAX_REQUESTS_PER_MINUTE = 60_000;
 
 /** Checks a plan assignment, so that no account is without limits. Throws `InvalidInputError` with every issue. */
 export function validatePlan<Name extends string>(

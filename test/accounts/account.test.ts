@@ -7,11 +7,10 @@ import {
   addKey,
   banEndAt,
   explainAccountError,
-  keyStatusAt,
   rotateKey,
-  usedQuotasAt,
 } from "../../lib/accounts/account.ts";
-import { DAY_MS, MINUTE_MS } from "../../lib/plans/windows.ts";
+import { viewAccount } from "../../lib/accounts/account-view.ts";
+import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = { id: "acme.1", hash: "1".repeat(64), createdAt: AT };
@@ -49,12 +48,12 @@ test("the usage of an account is that of its current windows, and an account wit
   const usage = { minute: { start: AT, count: 7 }, day: { start: AT - (AT % DAY_MS), count: 900 } };
   const account: Account = { ...SETTINGS, usage, rejections: {} };
   const resetsAt = AT - (AT % DAY_MS) + DAY_MS;
-  expect(usedQuotasAt(account, AT)).toEqual({
+  expect(viewAccount(account, AT)).toMatchObject({
     minute: { used: 7, limit: 60, remaining: 53, resetsAt: AT + MINUTE_MS },
     day: { used: 900, limit: 1_000, remaining: 100, resetsAt },
   });
-  expect(usedQuotasAt(account, AT + MINUTE_MS).minute).toMatchObject({ used: 0, remaining: 60 });
-  expect(usedQuotasAt(account, AT, { gold: { perMinute: 1, perDay: 1 } })).toMatchObject({
+  expect(viewAccount(account, AT + MINUTE_MS).minute).toMatchObject({ used: 0, remaining: 60 });
+  expect(viewAccount(account, AT, { gold: { perMinute: 1, perDay: 1 } })).toMatchObject({
     minute: { used: 7, limit: 0, remaining: 0 },
     day: { used: 900, limit: 0, remaining: 0 },
   });
@@ -68,7 +67,9 @@ test.each([
   ["revoked", { revokedAt: AT }, AT + 1],
   ["revoked", { revokedAt: AT, expiresAt: AT }, 0],
 ])("a key is %s if it has %j and a ban until %d", (status, times, bannedUntil) => {
-  expect(keyStatusAt({ ...KEY, ...times }, bannedUntil, AT)).toBe(status);
+  const rejections = { [KEY.id]: { windowStart: AT, count: 21, bannedUntil } };
+  const account = { ...SETTINGS, keys: [{ ...KEY, ...times }], usage: NO_USAGE, rejections };
+  expect(viewAccount(account, AT).keys).toMatchObject([{ id: KEY.id, status }]);
 });
 
 test.each([

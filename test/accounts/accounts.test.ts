@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { MAX_OVERLAP_MS } from "../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
 import type { Environment } from "../../lib/accounts/api-key.ts";
-import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { isInvalidInput } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { parseKey } from "../support/parse-key.ts";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 20, 12);

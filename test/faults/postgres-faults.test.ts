@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { MAX_STORE_CALL_MS } from "../../lib/stores/store.ts";
+import { parseKey } from "../support/parse-key.ts";
 import {
   type PostgresServer,
   skipsWithoutPostgres,

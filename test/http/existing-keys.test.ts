@@ -6,7 +6,7 @@ import { hashKey } from "../../lib/accounts/hash-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import type { Handler, HandlerOptions, KeySource } from "../../lib/http/options.ts";
-import { accessLine } from "../../lib/http/request-event.ts";
+import { accessFields, toLogLine } from "../../lib/http/request-event.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
 
@@ -273,7 +273,7 @@ describe("keys.accountOf", () => {
     const { send, events } = await openWith(accountOf as () => string);
     const answer = await send("GET", ORDERS, bearer(KEY));
     expect(codeOf(answer)).toBe("internal_error");
-    const line = accessLine(events[0] ?? expect.fail(), new Date(NOON));
+    const line = toLogLine(accessFields(events[0] ?? expect.fail(), new Date(NOON)));
     expect(line).toContain("accountOf()");
     expect(line + answer.text).not.toContain(KEY);
   });
@@ -340,7 +340,7 @@ describe("what an attack found", () => {
       keys: { accountOf: () => Promise.reject(new StoreUnavailableError(`query ${KEY} failed`)) },
     });
     expect(codeOf(await send("GET", ORDERS, bearer(KEY)))).toBe("store_unavailable");
-    expect(accessLine(events[0] ?? expect.fail(), new Date(NOON))).not.toContain(KEY);
+    expect(toLogLine(accessFields(events[0] ?? expect.fail(), new Date(NOON)))).not.toContain(KEY);
   });
 
   test("an import neither fixes nor needs the environment of the store's keys", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { generateKey } from "../../lib/accounts/api-key.ts";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
-import { accessLine, type ClientInfo, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
+import { accessFields, type ClientInfo, type RequestEvent, toLogLine } from "../../lib/http/request-event.ts";
 import { createHandlerFixture, NOON } from "./fixture.ts";
 
 test.each([
@@ -76,10 +76,10 @@ describe("a line of the access log", () => {
   const told = { at: "2026-11-20T12:00:00.000Z", ...event, durationMs: 12.3 };
 
   test("has the time and the fields of the event, and the address only if it is given", () => {
-    const line = accessLine(event, at);
+    const line = toLogLine(accessFields(event, at));
     expect(line).not.toContain("\n");
     expect(JSON.parse(line)).toEqual(told);
-    expect(JSON.parse(accessLine(event, at, { address: "192.0.2.7" }))).toEqual({
+    expect(JSON.parse(toLogLine({ ...accessFields(event, at), address: "192.0.2.7" }))).toEqual({
       ...told,
       address: "192.0.2.7",
     });
@@ -93,7 +93,7 @@ describe("a line of the access log", () => {
     ["text", "unknown"],
     [null, "unknown"],
   ])("has the name and the message of an error, without its stack and keys (%#)", (error, text) => {
-    expect(JSON.parse(accessLine({ ...event, error }, at))).toEqual({ ...told, error: text });
+    expect(JSON.parse(toLogLine(accessFields({ ...event, error }, at)))).toEqual({ ...told, error: text });
   });
 });
 

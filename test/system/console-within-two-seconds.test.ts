@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { parseKey } from "../../lib/accounts/hash-key.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { parseKey } from "../support/parse-key.ts";
 import { describeInBrowser } from "./browser.ts";
 import { FILE, openDomainsConsole } from "./console-domains-fixture.ts";
 import { issueKey, openConsole } from "./console-fixture.ts";

@@ -1,17 +1,9 @@
 import type { Command } from "commander";
-import {
-  type Account,
-  type AccountSettings,
-  banEndAt,
-  isActive,
-  keyStatusAt,
-  type UsedQuota,
-  usedQuotasAt,
-} from "../../accounts/account.ts";
+import type { Account, AccountSettings } from "../../accounts/account.ts";
+import { explainUnknownPlan, type UsedQuota, viewAccount } from "../../accounts/account-view.ts";
 import { createAccounts } from "../../accounts/accounts.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeLine } from "../../core/text.ts";
-import type { Instant } from "../../core/time.ts";
 import {
   limitsOf,
   PLANS,
@@ -62,10 +54,11 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       await withStore(context, async ({ store }) => {
         const rows: Result[] = [];
         for await (const account of store.accounts.list()) {
-          const now = clock();
-          const activeKeys = account.keys.filter((key) => isActive(key, now)).length;
-          const row = { ...summarize(account, plans), activeKeys };
-          rows.push(usage ? { ...row, ...summarizeUsage(account, now, plans) } : row);
+          const { active, minute, day } = viewAccount(account, clock(), plans);
+          const row = { ...summarize(account, plans), activeKeys: active.length };
+          const bannedKeys = active.filter(({ status }) => status === "banned").length;
+          const used = { bannedKeys, usedThisMinute: minute.used, usedToday: day.used };
+          rows.push(usage ? { ...row, ...used } : row);
         }
         await printResults(context, usage ? [...COLUMNS, ...USAGE_COLUMNS] : COLUMNS, rows);
       });
@@ -74,12 +67,11 @@ export function defineAccounts(group: Command, context: CommandContext): void {
   async function show(account: Account | undefined, id: string, plans: PlanTable): Promise<void> {
     if (account === undefined)
       return failWithAccountError(context, id, { ok: false, code: "account_not_found" });
-    const now = clock();
-    const isKnown = limitsOf(account, plans) !== undefined;
-    if (!isKnown) terminal.log(escapeLine(explainUnknownPlan(account)));
-    const quotas = usedQuotasAt(account, now, plans);
-    const [minute, day] = [describe(quotas.minute, isKnown), describe(quotas.day, isKnown)];
-    const keys = account.keys.map((key) => summarizeKey(key, now, account));
+    const view = viewAccount(account, clock(), plans);
+    const isKnown = view.limits !== undefined;
+    if (!isKnown) terminal.log(escapeLine(`Warning: ${explainUnknownPlan(account)}`));
+    const [minute, day] = [describe(view.minute, isKnown), describe(view.day, isKnown)];
+    const keys = view.keys.map(summarizeKey);
     const summary = { account: account.id, plan: account.plan };
     if (flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
     const windows = [
@@ -129,13 +121,6 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     );
 }
 
-function explainUnknownPlan({ id, plan }: AccountSettings): string {
-  return (
-    `Warning: the plan '${plan}' of ${id} is not one of the plans here, so a server with these plans rejects its ` +
-    "requests. Give the file of your own plans with --plans."
-  );
-}
-
 /** Limits of an unknown plan are `null`. */
 function describe({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: boolean): Result {
   const known = isKnown ? { limit, used, remaining } : { limit: null, used, remaining: null };
@@ -171,12 +156,4 @@ function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags, plans: PlanTab
 function summarize(account: AccountSettings, plans: PlanTable): Result {
   const { perMinute = null, perDay = null } = limitsOf(account, plans) ?? {};
   return { account: account.id, plan: account.plan, perMinute, perDay };
-}
-
-function summarizeUsage(account: Account, now: Instant, plans: PlanTable): Result {
-  const { minute, day } = usedQuotasAt(account, now, plans);
-  const bannedKeys = account.keys.filter(
-    (key) => keyStatusAt(key, banEndAt(account.rejections[key.id], now), now) === "banned",
-  ).length;
-  return { bannedKeys, usedThisMinute: minute.used, usedToday: day.used };
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { type Account, type ApiKey, banEndAt, isActive, keyStatusAt } from "../../accounts/account.ts";
+import type { Account } from "../../accounts/account.ts";
+import { type KeyView, viewAccount } from "../../accounts/account-view.ts";
 import { type Accounts, createAccounts, type KeyResult } from "../../accounts/accounts.ts";
-import { keyIdOf } from "../../accounts/api-key.ts";
 import { findKeys } from "../../accounts/hash-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
@@ -18,6 +18,9 @@ import { addKeysImport } from "./keys-import.ts";
 export function defineKeys(group: Command, context: CommandContext): void {
   const { clock, env, fail, terminal } = context;
   group.addHelpText("afterAll", HELP);
+
+  const findKey = (account: Account | undefined, keyId: string) =>
+    account && viewAccount(account, clock()).keys.find(({ id }) => id === keyId);
 
   const showNewKey = (subject: string, issue: (accounts: Accounts) => Promise<KeyResult>) =>
     withStore(context, async ({ store }) => {
@@ -67,11 +70,10 @@ export function defineKeys(group: Command, context: CommandContext): void {
         const now = clock();
         const rows: Result[] = [];
         for await (const found of account ? [account] : store.accounts.list()) {
-          for (const key of found.keys) {
-            const row = summarizeKey(key, now, found);
-            const isExpiring = isActive(key, now) && (key.expiresAt ?? Infinity) <= now + EXPIRING_MS;
-            const isListed = state === "expiring" ? isExpiring : row["state"] === state;
-            if (state === undefined || isListed) rows.push({ account: found.id, ...row });
+          for (const key of viewAccount(found, now).keys) {
+            const isExpiring = key.isActive && (key.expiresAt ?? Infinity) <= now + EXPIRING_MS;
+            const isListed = state === "expiring" ? isExpiring : key.status === state;
+            if (state === undefined || isListed) rows.push({ account: found.id, ...summarizeKey(key) });
           }
         }
         await printResults(context, ["account", ...KEY_COLUMNS], rows);
@@ -84,13 +86,11 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .argument("<->", "reads the key from standard input, so that no shell history has it", readDash)
     .action(() =>
       withStore(context, async ({ store }) => {
-        const { accountId, id } = await readKey(terminal, store);
-        const account = await store.accounts.find(accountId);
-        const key = account?.keys.find((candidate) => candidate.id === id);
-        if (account === undefined || key === undefined)
-          return failWithAccountError(context, id, { ok: false, code: "key_not_found" });
-        const summary = summarizeKey(key, clock(), account);
-        return printResult(context, { account: accountId, ...summary });
+        const { accountId, keyId } = await readKey(terminal, store);
+        const key = findKey(await store.accounts.find(accountId), keyId);
+        if (key === undefined)
+          return failWithAccountError(context, keyId, { ok: false, code: "key_not_found" });
+        return printResult(context, { account: accountId, ...summarizeKey(key) });
       }),
     );
 
@@ -116,13 +116,12 @@ export function defineKeys(group: Command, context: CommandContext): void {
       .action(async (keyId: string | undefined, { key: dash }: { key?: string }) => {
         if ((keyId === undefined) === (dash === undefined)) throw invalidInput("KEY_ID", ONE_KEY);
         await withStore(context, async ({ store }) => {
-          const id = keyId ?? (await readKey(terminal, store)).id;
+          const id = keyId ?? (await readKey(terminal, store)).keyId;
           const result = await createAccounts({ store: store.accounts, clock })[method](id);
           if (!result.ok) return failWithAccountError(context, id, result);
           // With its last use, which the result of a change lacks.
-          const account = await store.accounts.find(result.account.id);
-          const key = account?.keys.find((candidate) => candidate.id === id);
-          if (account && key) await printResult(context, summarizeKey(key, clock(), account));
+          const key = findKey(await store.accounts.find(result.account.id), id);
+          if (key) await printResult(context, summarizeKey(key));
         });
       });
   addChangeCommand("revoke", "revokeKey", "Revokes a key immediately.");
@@ -167,7 +166,7 @@ async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "acco
     const found = key === undefined ? "no key, or only a part of one" : "several keys";
     throw invalidInput("standard input", `Pass exactly one whole API key: the input has ${found}.`);
   }
-  return { accountId: key.accountId, id: keyIdOf(key.accountId, key.hash) };
+  return key;
 }
 
 const TOO_LONG = "The input is longer than 65,536 characters. Pass only the line that has the key.";
@@ -187,15 +186,14 @@ export const KEY_COLUMNS = [
   ...["keyId", "name", "state", "bannedUntil", "created", "lastUsed", "expires", "revoked", "successorId"],
 ];
 
-export function summarizeKey(key: ApiKey, now: Instant, account: Account): Result {
-  const bannedUntil = banEndAt(account.rejections[key.id], now);
+export function summarizeKey(key: KeyView): Result {
   return {
     keyId: key.id,
     name: key.name ?? null,
-    state: keyStatusAt(key, bannedUntil, now),
-    bannedUntil: bannedUntil > 0 ? toRfc3339(bannedUntil) : null,
+    state: key.status,
+    bannedUntil: key.bannedUntil > 0 ? toRfc3339(key.bannedUntil) : null,
     created: toRfc3339(key.createdAt),
-    lastUsed: toRfc3339(account.lastUses?.[key.id]),
+    lastUsed: toRfc3339(key.lastUsedAt),
     expires: toRfc3339(key.expiresAt),
     revoked: toRfc3339(key.revokedAt),
     successorId: key.successorId ?? null,

@@ -1,16 +1,13 @@
 /** One account of the console: its page with plan, usage, traffic and keys. */
 import { html } from "hono/html";
+import type { Account, AccountSettings } from "../../accounts/account.ts";
 import {
-  type Account,
-  type AccountSettings,
-  type ApiKey,
-  banEndAt,
-  isActive,
-  type KeyStatus,
-  keyStatusAt,
+  type AccountView,
+  explainUnknownPlan,
+  type KeyView,
   type UsedQuota,
-  usedQuotasAt,
-} from "../../accounts/account.ts";
+  viewAccount,
+} from "../../accounts/account-view.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
@@ -45,7 +42,8 @@ export async function sendAccountPage(
     return sendPage(c, { ...page, title: "No such account", lead, status: 404 });
   }
   const now = clock();
-  const { minute, day } = usageBars(account, now, plans);
+  const known = viewAccount(account, now, plans);
+  const { minute, day } = usageBars(known, now);
   const dialog = (name: string, settings: Omit<Parameters<typeof formDialog>[2], "id">) =>
     formDialog(view, pathOf(view, "accounts", id, name), { id: `${name}-dialog`, ...settings });
   const changePlan = dialog("plan", {
@@ -67,8 +65,8 @@ export async function sendAccountPage(
       ${fieldOf("delete", { name: "accountId", label: "Type the account ID" }, result)}`,
   });
   const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
-    ${limitsOf(account, plans) === undefined ? unknownPlan(account) : ""}`;
-  const keys = keyTable(view, account, now, { isMetered, environmentFor, result });
+    ${known.limits === undefined ? html`<p>${explainUnknownPlan(account)}</p>` : ""}`;
+  const keys = keyTable(view, id, known.keys, now, { isMetered, environmentFor, result });
   const body = html`${panel("usage", "Usage", usage)}
     ${panel("keys", "Keys", keys, { layout: "flush cards", actions: issueKey })}
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
@@ -87,11 +85,6 @@ function arrivalNotice({ id, keys }: Account, query: Readonly<Record<string, str
   }
   if (created === undefined || keys.length > 0) return undefined;
   return { kind: "success", message: `The account ${id} has been created. Issue its first key.` };
-}
-
-function unknownPlan({ plan }: AccountSettings): Html {
-  return html`<p>The plans of this console have no limits for <code>${plan}</code>. A service with other plans, such as
-    those of <code>serve --plans FILE</code>, may have them: start the console with the same file.</p>`;
 }
 
 /** Says what a new key is for. For the first key of a store it is a choice, unless the console was started for one. */
@@ -118,14 +111,9 @@ function environmentField(
 /** From this part of a limit on, the account is near it. */
 export const HIGH = 0.8;
 
-/**
- * The usage of both windows as bars, with the same in words. Without limits, which a plan that is not in the table has,
- * there are only the counts.
- */
-export function usageBars(account: Account, now: Instant, plans?: PlanTable) {
-  const { minute, day } = usedQuotasAt(account, now, plans);
-  if (limitsOf(account, plans) !== undefined)
-    return { minute: usageBar(minute, now), day: usageBar(day, now) };
+/** The usage of both windows as bars, with the same in words. Without limits, there are only the counts. */
+export function usageBars({ limits, minute, day }: AccountView, now: Instant) {
+  if (limits !== undefined) return { minute: usageBar(minute, now), day: usageBar(day, now) };
   const count = ({ used }: UsedQuota) => html`<div class="usage number">
     <strong>${formatCount(used)}</strong> <span class="quiet">limit unknown</span></div>`;
   return { minute: count(minute), day: count(day) };
@@ -162,7 +150,7 @@ export function describeRejections(account: Account, id: string, now: Instant, p
   const rejections = account.rejections[id];
   if (rejections === undefined) return undefined;
   const { windowStart, count, firstAt, bannedUntil } = rejections;
-  const { day } = usedQuotasAt(account, now, plans);
+  const { limits, day } = viewAccount(account, now, plans);
   const cause =
     day.remaining === 0
       ? " Today's limit is used up."
@@ -174,7 +162,7 @@ export function describeRejections(account: Account, id: string, now: Instant, p
       : html` Then the key was banned until <time>${formatInstant(bannedUntil)}</time>; requests
         during the ban are not counted. Tell its owner to wait as each 429 says: what their client does with a 429
         is in lib/client/retries.md.`;
-  const isToday = windowStart >= now - (now % DAY_MS) && limitsOf(account, plans) !== undefined;
+  const isToday = windowStart >= now - (now % DAY_MS) && limits !== undefined;
   const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];
   const which = firstAt === undefined ? formatCount(count) : "some";
   const of = html`<a href="#key-${id}"><code>${id}</code></a> ${name === undefined ? "" : html`(${name})`}`;
@@ -231,7 +219,7 @@ export function readPlanFields(
   return { plan, customLimits: { perMinute: readLimit(perMinute), perDay: readLimit(perDay) } };
 }
 
-const LEVELS: Readonly<Record<KeyStatus, string>> = {
+const LEVELS: Readonly<Record<KeyView["status"], string>> = {
   active: "good",
   banned: "bad",
   revoked: "calm",
@@ -251,21 +239,25 @@ interface KeyOptions {
 }
 
 /** The keys of an account, active ones first, each with its actions. */
-function keyTable(view: View, account: Account, now: Instant, options: KeyOptions): Html {
-  const keys = [...account.keys].sort((a, b) => Number(isActive(b, now)) - Number(isActive(a, now)));
-  const rows = keys.map((key) => {
-    const bannedUntil = banEndAt(account.rejections[key.id], now);
-    const state = keyStatusAt(key, bannedUntil, now);
-    const left = state === "banned" ? `, ${formatDuration(bannedUntil - now)} left` : "";
+function keyTable(
+  view: View,
+  accountId: string,
+  keys: readonly KeyView[],
+  now: Instant,
+  options: KeyOptions,
+): Html {
+  const sorted = keys.toSorted((a, b) => Number(b.isActive) - Number(a.isActive));
+  const rows = sorted.map((key) => {
+    const left = key.status === "banned" ? `, ${formatDuration(key.bannedUntil - now)} left` : "";
     const cells = [
       html`${key.name === undefined ? "" : html`<span title="${key.name}">${key.name}</span><br>`}<code title="${key.id}">${key.id}</code>
-        ${key.successorId === undefined ? "" : html`<br><span class="quiet small">${describeRotation(key, now)}</span>`}`,
-      html`<span class="badge ${LEVELS[state]}">${state}${left}</span>`,
+        ${key.successorId === undefined ? "" : html`<br><span class="quiet small">${describeRotation(key)}</span>`}`,
+      html`<span class="badge ${LEVELS[key.status]}">${key.status}${left}</span>`,
       timeOf(key.createdAt, now),
       // DynamoDB does not keep it.
-      timeOf(account.lastUses?.[key.id], now, options.isMetered ? "not kept" : "never used"),
+      timeOf(key.lastUsedAt, now, options.isMetered ? "not kept" : "never used"),
       timeOf(key.revokedAt ?? key.expiresAt, now, "no end"),
-      isActive(key, now) ? keyActions(view, account, key, state, options) : "",
+      key.isActive ? keyActions(view, accountId, key, options) : "",
     ];
     return { id: `key-${key.id}`, cells };
   });
@@ -273,10 +265,8 @@ function keyTable(view: View, account: Account, now: Instant, options: KeyOption
 }
 
 /** Which key took the place of a key, and how long the old one still works. */
-export function describeRotation(key: ApiKey, now: Instant): Html {
-  const { successorId, expiresAt } = key;
-  const valid =
-    isActive(key, now) && expiresAt ? html`, valid until <time>${formatInstant(expiresAt)}</time>` : "";
+export function describeRotation({ successorId, expiresAt, isActive }: KeyView): Html {
+  const valid = isActive && expiresAt ? html`, valid until <time>${formatInstant(expiresAt)}</time>` : "";
   return html`rotated${valid} → <a href="#key-${successorId}"><code>${successorId}</code></a>`;
 }
 
@@ -284,12 +274,11 @@ const KEY_COLUMNS = [["Key", "name"], ["State"], ["Created"], ["Last used"], ["E
 
 function keyActions(
   view: View,
-  account: Account,
-  { id, successorId }: ApiKey,
-  state: KeyStatus,
+  accountId: string,
+  { id, successorId, status }: KeyView,
   { environmentFor, result }: KeyOptions,
 ): Html {
-  const action = (name: string) => pathOf(view, "accounts", account.id, "keys", id, name);
+  const action = (name: string) => pathOf(view, "accounts", accountId, "keys", id, name);
   const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };
   const rotate = formDialog(view, action("rotate"), {
     ...{ id: `rotate-${id}`, opener: "Rotate…", title: "Rotate the key?", confirm: "Rotate key" },
@@ -301,6 +290,6 @@ function keyActions(
     ...{ confirm: "Revoke key", isDanger: true },
     fields: html`<p>The key <code>${id}</code> stops working at its next request. This cannot be undone.</p>`,
   });
-  return html`${state === "banned" ? changeForm(view, action("unban"), html`<button>Lift ban</button>`) : ""}
+  return html`${status === "banned" ? changeForm(view, action("unban"), html`<button>Lift ban</button>`) : ""}
     ${successorId === undefined ? rotate : ""} ${revoke}`;
 }

@@ -1,10 +1,11 @@
 import { html } from "hono/html";
-import { type Account, banEndAt, isActive, usedQuotasAt } from "../../accounts/account.ts";
+import type { Account } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
+import { type AccountView, viewAccount } from "../../accounts/account-view.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import { limitsOf, type PlanTable } from "../../plans/plan-limits.ts";
+import type { PlanTable } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
@@ -95,10 +96,11 @@ export async function sendAccountsPage(
   const [after, now] = [starts.at(-1), clock()];
   const isIn = {
     all: () => true,
-    banned: (account: Account) => bansOf(account, now).length > 0,
-    limit: (account: Account) => usedPart(account, now, plans) >= HIGH,
+    banned: (known: AccountView) => bansOf(known).length > 0,
+    limit: (known: AccountView) => usedPart(known) >= HIGH,
   };
-  const { shown, next } = await readList(store.accounts, list, isIn[show]);
+  const isShown = (account: Account) => isIn[show](viewAccount(account, now, plans));
+  const { shown, next } = await readList(store.accounts, list, isShown);
   const view = { ...c.get("view"), list: formatList(list) };
   const path = pathOf(view, "accounts");
   const linkTo = (to: Partial<AccountList>) => withQuery(path, formatList({ show, starts: [], ...to }));
@@ -109,11 +111,11 @@ export async function sendAccountsPage(
   ]);
   const filters = FILTER_NAMES.map((to) => [FILTERS[to][0], linkTo({ show: to }), to === show] as const);
   const rows = shown.map((account) => {
-    const { id, keys } = account;
-    const { minute, day } = usageBars(account, now, plans);
-    const activeKeys = keys.filter((key) => isActive(key, now)).length;
-    const [link, state] = [itemLink(view, "accounts", id), stateOf(account, now, plans)];
-    const cells = [link, planName(account, plans), minute, day, activeKeys, state];
+    const { id } = account;
+    const known = viewAccount(account, now, plans);
+    const { minute, day } = usageBars(known, now);
+    const [link, badges] = [itemLink(view, "accounts", id), badgesOf(known, now)];
+    const cells = [link, planName(account, plans), minute, day, known.active.length, badges];
     return { id: `account-${id}`, cells };
   });
   const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;
@@ -155,20 +157,19 @@ function explainEmpty({ show, starts }: AccountList, next: string | undefined): 
 }
 
 /** The ends of the bans of an account's active keys. */
-function bansOf({ keys, rejections }: Account, now: Instant): readonly Instant[] {
-  return keys.flatMap((key) => (isActive(key, now) && banEndAt(rejections[key.id], now)) || []);
+function bansOf({ active }: AccountView): readonly Instant[] {
+  return active.flatMap(({ bannedUntil }) => bannedUntil || []);
 }
 
 /** The largest part of a limit that is used; 0 without limits. */
-function usedPart(account: Account, now: Instant, plans?: PlanTable): number {
-  if (limitsOf(account, plans) === undefined) return 0;
-  return Math.max(...Object.values(usedQuotasAt(account, now, plans)).map(({ used, limit }) => used / limit));
+function usedPart({ limits, minute, day }: AccountView): number {
+  return limits === undefined ? 0 : Math.max(minute.used / minute.limit, day.used / day.limit);
 }
 
 /** What an operator should know about an account at once. */
-function stateOf(account: Account, now: Instant, plans?: PlanTable): Html {
-  const bans = bansOf(account, now);
-  const part = usedPart(account, now, plans);
+function badgesOf(account: AccountView, now: Instant): Html {
+  const bans = bansOf(account);
+  const part = usedPart(account);
   if (bans.length === 0 && part < HIGH) return html`<span class="quiet">–</span>`;
   const [level, place] = part < 1 ? ["warn", "near"] : ["bad", "at"];
   const limit = html`<span class="badge ${level}">${place} a limit</span>`;

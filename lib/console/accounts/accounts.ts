@@ -1,17 +1,13 @@
 import { html } from "hono/html";
-import {
-  type Account,
-  type AccountFailure,
-  explainAccountError,
-  usedQuotasAt,
-} from "../../accounts/account.ts";
+import { type Account, type AccountFailure, explainAccountError } from "../../accounts/account.ts";
+import { viewAccount } from "../../accounts/account-view.ts";
 import { type Accounts, createAccounts, type IssuedKey } from "../../accounts/accounts.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
-import { limitsOf, PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
+import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
 import { type FormResult, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
 import { describeRejections, describeRotation, readPlanFields, sendAccountPage } from "./account-page.ts";
@@ -87,8 +83,9 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
   addChange("keys/:key/rotate", "rotate", async (id, fields, key) => {
     const overlapMs = Number(fields["overlapMs"] || Number.NaN);
     const result = await accountsForKeys(fields).rotateKey(key, { overlapMs });
-    const old = (await store.accounts.find(id))?.keys.find((each) => each.id === key);
-    const rotation = old && html`<code>${key}</code> is ${describeRotation(old, clock())}. `;
+    const account = await store.accounts.find(id);
+    const old = account && viewAccount(account, clock()).keys.find((each) => each.id === key);
+    const rotation = old && html`<code>${key}</code> is ${describeRotation(old)}. `;
     return noticeOf(result, (issued) => html`${rotation}${showKey(issued)}`);
   });
   addChange("keys/:key/revoke", "revoke", async (_id, _fields, key) =>
@@ -106,8 +103,8 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
 
 /** Says which limit still rejects the requests of an account, if one does; the longer one of two. */
 function explainUsedUp(account: Account, now: Instant, plans: PlanTable): string {
-  if (limitsOf(account, plans) === undefined) return "";
-  const { minute, day } = usedQuotasAt(account, now, plans);
+  const { limits, minute, day } = viewAccount(account, now, plans);
+  if (limits === undefined) return "";
   const [name, { remaining, resetsAt }] =
     day.remaining === 0 ? (["day", day] as const) : (["minute", minute] as const);
   if (remaining > 0) return "";

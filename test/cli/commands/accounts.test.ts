@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeAll, expect, test } from "vitest";
 import { createAccounts } from "../../../lib/accounts/accounts.ts";
-import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { useCommandLine } from "../../support/command-line.ts";
+import { parseKey } from "../../support/parse-key.ts";
 
 const cli = useCommandLine();
 const database = join(cli.directory, ".data/store-orders.db");

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { useCommandLine } from "../../support/command-line.ts";
+import { parseKey } from "../../support/parse-key.ts";
 
 const cli = useCommandLine();
 

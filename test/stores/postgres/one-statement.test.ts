@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
 import { type AdmissionPolicy, DEFAULT_BAN_POLICY } from "../../../lib/accounts/admission.ts";
-import { parseKey } from "../../../lib/accounts/hash-key.ts";
 import { PLAN_LIMITS, type PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
+import { parseKey } from "../../support/parse-key.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);

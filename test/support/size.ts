@@ -13,7 +13,7 @@ export const SIZE_LIMITS = [
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],
     unit: "words",
-    max: 51_800,
+    max: 51_000,
   },
 ] as const;
 

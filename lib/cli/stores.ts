@@ -155,7 +155,7 @@ export function shownLocation({ kind, location }: StoreChoice): string {
 }
 
 async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
-  if (!create) requireDatabase(path);
+  requireDatabase(path, { create });
   const isNew = !existsSync(path);
   const [{ createSqliteStore }, { SCHEMA_VERSION }, { isNotWritable }] = await Promise.all([
     import("../stores/sqlite/index.ts"),
@@ -178,14 +178,15 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }
 
-export function requireDatabase(path: string, argument = "--database"): void {
+/** Throws `InvalidInputError` unless a path leads to a file or, with `create`, to nothing. To open a FIFO would wait for a writer. */
+export function requireDatabase(path: string, { argument = "--database", create = false } = {}): void {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw invalidInput(argument, `${path} cannot be opened. ${explainFileError(error, "read")}`);
   }
-  if (found?.isFile()) return;
+  if (found?.isFile() || (found === undefined && create)) return;
   if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);
   const message =
     `There is no database at ${path}. Check the path, or create a database with ` +

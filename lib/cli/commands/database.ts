@@ -92,7 +92,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     .argument("<file>", "the backup, or a file that another tool has restored")
     .action((file: string) =>
       untilStopped(async (stop) => {
-        requireDatabase(file, file);
+        requireDatabase(file, { argument: file });
         if (!isLogEmpty(file)) throw invalidInput(file, IN_TWO_FILES);
         const folder = createRehearsalFolder(file);
         try {

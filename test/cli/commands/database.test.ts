@@ -143,11 +143,12 @@ test("a check beside a running store says what is wrong and how to repair it, an
   mkdirSync(pathOf("folder.db"));
   if (!skipsBecause("the rehearsal of a FIFO", noPosix)) execFileSync("mkfifo", [pathOf("fifo.db")]);
   for (const name of globSync("{folder,fifo}.db", { cwd: cli.directory }))
-    for (const args of [
-      ["rehearse", name],
-      ["check", "--database", name],
+    for (const command of [
+      "database rehearse",
+      "database check --database",
+      "accounts create acme --plan free --database",
     ])
-      expect(await cli.run(["database", ...args])).toMatchObject({
+      expect(await cli.run([...command.split(" "), name])).toMatchObject({
         ...{ status: 2, stdout: "", stderr: expect.stringContaining(`: ${name} is not a file.`) },
       });
   for (const bytes of [0, 3_000, 20_000]) {

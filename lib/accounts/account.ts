@@ -42,7 +42,7 @@ export interface AccountSettings extends PlanAssignment<string> {
 /** The rejected requests of one key in the minute that starts at `windowStart`, and the ban that they caused. */
 export interface RejectionCount {
   readonly windowStart: Instant;
-  /** Those that count towards a ban. */
+  /** Rejections that count towards a ban. */
   readonly count: number;
   /** While `count` is 0: the instant of the first one, which lies in the minute. See `BAN_GRACE_MS`. */
   readonly firstAt?: Instant;
@@ -110,7 +110,7 @@ export function rotateKey(
   const old = account.keys.find(({ id }) => id === keyId);
   if (old === undefined) return { ok: false, code: "key_not_found" };
   const { successorId } = old;
-  // This rotation was applied before; see `addKey`.
+  // A repetition of the rotation changes nothing; see `addKey`.
   if (successorId === successor.id) return { ok: true, account };
   if (!isActive(old, at)) return { ok: false, code: "key_not_active" };
   if (successorId !== undefined) return { ok: false, code: "key_already_rotated", successorId };

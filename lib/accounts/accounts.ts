@@ -174,17 +174,17 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
         throw invalidInput("overlapMs", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
       }
       const at = clock();
-      const accountId = accountOf(keyId);
+      const accountId = accountInKeyId(keyId);
       return issue(accountId, (account, key) => rotateKey(account, keyId, key, overlapMs, at));
     },
 
     async revokeKey(keyId) {
       const at = clock();
-      return store.update(accountOf(keyId), (account) => revokeKey(account, keyId, at));
+      return store.update(accountInKeyId(keyId), (account) => revokeKey(account, keyId, at));
     },
 
     async unbanKey(keyId) {
-      const account = await store.find(accountOf(keyId));
+      const account = await store.find(accountInKeyId(keyId));
       if (account === undefined) return NOT_FOUND;
       if (!account.keys.some(({ id }) => id === keyId)) return { ok: false, code: "key_not_found" };
       await store.unban(account.id, keyId);
@@ -227,7 +227,7 @@ function added(account: AccountSettings, keyId: string): ImportedKey {
 }
 
 /** The account in the identifier of a key, `<account>.<10 characters>`. */
-function accountOf(keyId: string): string {
+function accountInKeyId(keyId: string): string {
   return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }
 

@@ -14,9 +14,7 @@ import {
 export interface AnonymousCallers {
   /** Counts a request if it is within the limits. */
   count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
-  /** The quota, without counting. */
   peek(address: string, at: Instant): Quota;
-  /** The quota of a caller without a request. */
   unused(at: Instant): Quota;
 }
 
@@ -33,7 +31,7 @@ interface Site {
   minute: number;
 }
 
-/** So many /64 networks of a /48 have limits of their own. All others share one. */
+/** The /64 networks of a /48 that have limits of their own. All others share one. */
 const MAX_SUBNETS = 4;
 
 /**
@@ -84,7 +82,6 @@ export function createAnonymousCallers({
 
   const quotaOf = ({ usage }: Counter, at: Instant) => tightestQuota(usageAt(usage, at), limits);
 
-  /** The counter of a caller that makes a request. */
   function useCounter(address: string, at: Instant): Counter {
     const network = networkOf(address);
     const site = recordUse(network.site, Math.floor(at / MINUTE_MS));
@@ -154,7 +151,7 @@ export function networkOf(address: string): { readonly site: string; readonly su
   return { site: `${groups.slice(0, 3).join(":")}::/48`, subnet };
 }
 
-/** One name for all, so that no part of a header that a caller wrote stays in memory. */
+/** The name of all these callers: no part of a header that a caller wrote stays in memory. */
 const NO_ADDRESS = "none";
 
 function parseIpv4(text: string): string | undefined {

@@ -12,7 +12,6 @@ export function hashKey(key: string): string {
   return nodeSha256?.("sha256", key) ?? bytesToHex(sha256(new TextEncoder().encode(key)));
 }
 
-/** A key that was found in a text. */
 export interface FoundKey {
   readonly accountId: string;
   readonly keyId: string;

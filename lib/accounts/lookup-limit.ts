@@ -22,7 +22,6 @@ export interface LookupCaller {
 
 interface Share {
   taken: number;
-  /** True if somebody was refused. */
   isCrowded: boolean;
 }
 

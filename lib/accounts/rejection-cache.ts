@@ -53,7 +53,7 @@ interface RejectedKey {
   unreported: number;
   lastRejectedAt: Instant;
   policy: BanPolicy;
-  /** The report under way. Until it ends, no further request is rejected from memory. */
+  /** The report under way. Until the report ends, no further request is rejected from memory. */
   reporting?: Promise<void> | undefined;
   /** The store call that decides again. Other requests of the key wait for it. */
   deciding?: Promise<unknown> | undefined;
@@ -72,7 +72,6 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
   /** The keys with rejections to report. One timer serves all of them, and only while there are any. */
   const unreported = new Set<RejectedKey>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Changes by operators so far. */
   let changes = 0;
 
   /** Saves a rejection by the store. Responses can arrive out of order. */

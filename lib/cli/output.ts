@@ -47,7 +47,7 @@ function toHeading(name: string): string {
 function toCell(name: string, value: Value): string {
   const isMissing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   if (isMissing) return name === "expires" ? "never" : "-";
-  // What is typed in elsewhere has no separators: an identifier, which is a bigint, and a TTL.
+  // A value to type in elsewhere has no separators: an identifier, which is a bigint, and a TTL.
   if (typeof value === "number" && name !== "ttl") return formatCount(value);
   return escapeLine(Array.isArray(value) ? value.join("; ") : `${value}`);
 }

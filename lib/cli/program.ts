@@ -31,7 +31,6 @@ interface CommandEntry {
   load(): Promise<DefineCommand>;
 }
 
-/** Every top-level command, in the order of the help. */
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
     description:

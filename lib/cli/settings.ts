@@ -5,7 +5,6 @@ import type { Store } from "../stores/store.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment segment of new keys, if `STORE_ORDERS_ENVIRONMENT` names one. */
 export function readEnvironment(env: EnvironmentVariables): Environment | undefined {
   const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT");
   if (name === undefined || isEnvironment(name)) return name;
@@ -24,7 +23,6 @@ export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariab
   return plan;
 }
 
-/** Reads the plans that accounts can have: the standard ones, and those of the plans file. */
 export async function readPlans(flags: PlansFlag, env: EnvironmentVariables): Promise<PlanTable> {
   const path = plansFileOf(flags, env);
   if (path === undefined) return PLAN_LIMITS;

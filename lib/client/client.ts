@@ -5,7 +5,7 @@ import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import type { ApplyResult } from "../orders/order-store.ts";
 import { type ApiError, MalformedListError } from "./client-errors.ts";
 import type { ClientOptions, Fetch } from "./options.ts";
-import { type OrdersPage, parsePage, readOrders } from "./order-list.ts";
+import { type OrdersPage, parseOrders, parsePage } from "./order-list.ts";
 import { createRequestQueue } from "./request-queue.ts";
 import { openBody, readText } from "./response.ts";
 import { createSender } from "./sender.ts";
@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         const sent = await send({ ...LIST, url: ordersUrl, signal, deadline });
         if (!sent.ok) throw sent.error;
-        yield* readOrders(sent.value, { idleTimeoutMs, signal });
+        yield* parseOrders(sent.value, { idleTimeoutMs, signal });
       } finally {
         release();
       }

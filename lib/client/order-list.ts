@@ -11,7 +11,7 @@ import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
  * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if
  * it is not a list of orders, `TimeoutError` if it stalls.
  */
-export async function* readOrders(
+export async function* parseOrders(
   { firstChunk, reader }: OpenedBody,
   { idleTimeoutMs, signal }: { idleTimeoutMs: number; signal: AbortSignal },
 ): AsyncGenerator<OrderRecord, void, undefined> {
@@ -146,7 +146,6 @@ function foreignResponse(expected: string): MalformedListError {
 const WHITE_SPACE = " \t\r\n";
 const [QUOTE, BACKSLASH, BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET] = [34, 92, 123, 91, 125, 93];
 
-/** Parses an order with its place in the list, or a whole page. */
 function parseJson(text: string, count?: number): unknown {
   try {
     return parseInt64Json(text);

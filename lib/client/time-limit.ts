@@ -7,7 +7,6 @@ export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>
 /** A signal that aborts with a `TimeoutError` when its time is over, or together with another signal. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** Stops the timer. Must be called when the operation is done. */
   release(): void;
 }
 

@@ -5,7 +5,6 @@ import type { Html, Notice, View } from "./page.ts";
 
 /** The result of a form submission: a notice above the page, and the errors of its fields by name. */
 export interface FormResult {
-  /** The name of the form. */
   readonly form: string;
   readonly notice: Notice;
   readonly errors: Readonly<Record<string, string>>;
@@ -13,7 +12,6 @@ export interface FormResult {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Makes a change. Its fields have the names by which an issue names them. */
 export async function submit(
   form: string,
   { fields }: View,
@@ -90,12 +88,10 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
 interface FormDialog {
   readonly id: string;
   readonly title: string;
-  /** The label of the button that opens the dialog. */
   readonly opener: string | Html;
   /** True if that is what a page is opened for most. @default false */
   readonly isMain?: boolean;
   readonly fields: Html;
-  /** The label of the button that makes the change. */
   readonly confirm: string;
   /** True if the change takes something away. @default false */
   readonly isDanger?: boolean;

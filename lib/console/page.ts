@@ -11,7 +11,6 @@ import type { DomainsContext } from "./domains/hosts.ts";
 
 export interface ConsoleDependencies {
   readonly store: Store;
-  /** The store's name for people. */
   readonly storeName: string;
   /** True if reading from the store costs money. */
   readonly isMetered: boolean;
@@ -23,9 +22,7 @@ export interface ConsoleDependencies {
   readonly plans?: PlanTable;
   /** Replaces an error of the store by one that names the fix. */
   readonly explain: (error: unknown) => unknown;
-  /** Writes a line for the operator. */
   readonly log: (line: string) => void;
-  /** The domains of the project, if the console was started with them. */
   readonly domains?: DomainsContext | undefined;
 }
 
@@ -46,7 +43,6 @@ export interface View {
   readonly keysFor: KeysFor;
   /** The navigation. `path` is the first segment of the paths of a section. */
   readonly sections: readonly { readonly path: string; readonly title: string }[];
-  /** The fields of a change. */
   readonly fields: Readonly<Record<string, string>>;
   /** The query of the list from which this page was opened; empty for all of it. */
   readonly from: string;
@@ -54,14 +50,12 @@ export interface View {
   readonly list?: string;
 }
 
-/** The variables of a request with the session. */
 export interface ConsoleVariables {
   readonly Variables: { view: View };
 }
 
 export type ConsoleApp = Hono<ConsoleVariables>;
 
-/** One request of a signed-in browser. */
 export type ConsoleRequest<Path extends string = string> = Context<ConsoleVariables, Path>;
 
 /** The address of a page of the console. Each segment is escaped. */
@@ -69,7 +63,6 @@ export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readon
   return [basePath, ...segments.map(encodeURIComponent)].join("/");
 }
 
-/** An address with a query, which can be empty. */
 export function withQuery(path: string, query: string): string {
   return query === "" ? path : `${path}?${query}`;
 }
@@ -88,7 +81,6 @@ interface Page {
   readonly back?: string;
   /** What is to be known before all else. */
   readonly lead?: string | Html;
-  /** Buttons beside the title. */
   readonly actions?: Html;
   readonly body?: Html;
   readonly notice?: Notice | undefined;
@@ -172,7 +164,6 @@ export function panel(
 /** A column of a table, with the class of its cells. The one with the title Actions shows none. */
 export type Column = readonly [title: string, className?: string];
 
-/** A row of a table: its cells in the order of the columns. The first one is its heading. */
 interface Row {
   /** Unique on the page. An update keeps the row in place by it. */
   readonly id: string;

@@ -31,7 +31,6 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return c.html(plainPage("Not found", html`<p>${await explainMiss(view, text, key)}</p>`), 404);
   });
 
-  /** The address of the account of a key, or of the identifier of a key. */
   async function findByKey(view: View, text: string, key?: FoundKey): Promise<string | undefined> {
     const named = { keyId: text, accountId: text.slice(0, Math.max(0, text.lastIndexOf("."))) };
     const { keyId, accountId } = key ?? named;
@@ -40,7 +39,6 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
     return `${pathOf(view, "accounts", account.id)}?${new URLSearchParams({ key: keyId })}`;
   }
 
-  /** The address of an order, otherwise of an account. */
   async function findById(view: View, text: string): Promise<string | undefined> {
     const id = orderIdOf(text);
     if (id !== undefined && (await findOrder(store.orders, id)) !== undefined)

@@ -22,7 +22,6 @@ import { addOrderPages } from "./orders/orders.ts";
 import { type ConsoleApp, type ConsoleDependencies, type KeysFor, plainPage } from "./page.ts";
 import { addSearch } from "./search.ts";
 
-/** The navigation, in its order. */
 const SECTIONS = [
   { path: "accounts", title: "Accounts", add: addAccountPages },
   { path: "orders", title: "Orders", add: addOrderPages },
@@ -35,14 +34,12 @@ export const LOOPBACK = "127.0.0.1";
 export interface ConsoleOptions extends Omit<ConsoleDependencies, "domains" | "keysFor"> {
   /** The domains of the project. @default none */
   readonly domains?: DomainsOptions;
-  /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
 }
 
 export interface RunningConsole {
   /** Opens the console, once. Whoever has it gets the session: it must not be logged. */
   readonly link: string;
-  /** Ends the session and every connection. */
   close(): Promise<void>;
 }
 

@@ -11,7 +11,6 @@ export interface Failure<Code extends string> {
 
 /** The base class of everything that this library throws. */
 export abstract class StoreOrdersError extends Error {
-  /** The kind of the error, for programs. */
   abstract readonly code: string;
   /** True if the same call can succeed later, false if the caller has to change something first. */
   abstract readonly retryable: boolean;

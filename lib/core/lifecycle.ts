@@ -45,7 +45,6 @@ export interface Lifecycle<Table> {
   isEvent(event: unknown): event is EventIn<Table>;
   /** True if the status accepts the event. False for a status or an event that the table does not have. */
   acceptsEvent(status: StatusIn<Table>, event: EventIn<Table>): boolean;
-  /** What an event does. Throws `InvalidInputError` if there is no such status or event. */
   transition<Event extends EventIn<Table>>(
     status: StatusIn<Table>,
     event: Event,

@@ -69,10 +69,10 @@ export function waitForTimer(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** One page of a list is parsed or sent in each turn, so that other requests do not wait for lists. */
-export const nextTurn: () => Promise<void> = /* @__PURE__ */ createTurns();
+export const nextTurn: () => Promise<void> = /* @__PURE__ */ createTurnQueue();
 
 /** Returns a function whose promise resolves in a later turn of the event loop, for `callersPerTurn` in each turn. */
-export function createTurns(callersPerTurn = 1): () => Promise<void> {
+export function createTurnQueue(callersPerTurn = 1): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const endTurn = () => {
     for (const resolve of waiting.splice(0, callersPerTurn)) resolve();

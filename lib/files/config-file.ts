@@ -21,7 +21,6 @@ export interface FileProblem extends Issue {
   readonly value?: string;
 }
 
-/** Every problem of a file. */
 export interface InvalidFile {
   readonly ok: false;
   readonly kind: "unreadable" | "syntax" | "content";
@@ -44,7 +43,6 @@ type Validate<T> = (
  */
 const MAX_TOKENS = 30_000;
 
-/** Reads, parses and validates a file. */
 export function readConfigFile<T>(
   path: string,
   validate: Validate<T>,
@@ -55,7 +53,6 @@ export function readConfigFile<T>(
   return parsed.ok ? { ...read, ...parsed } : parsed;
 }
 
-/** Parses and validates the text of a file. Pure. */
 export function parseConfig<T>(text: string, validate: Validate<T>): ParsedFile<T> | InvalidFile {
   const lineCounter = new LineCounter();
   const positionAt = (offset: number | undefined) => {

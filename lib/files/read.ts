@@ -42,7 +42,6 @@ export function readTextFile(path: string, maxBytes = MAX_BYTES): TextFile | Unr
   }
 }
 
-/** Why a file cannot be read or written, for people. */
 export function explainFileError(error: unknown, verb: "read" | "written"): string {
   const code = systemErrorCode(error);
   const denied = `You have no permission: the file cannot be ${verb}`;

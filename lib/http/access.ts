@@ -97,7 +97,6 @@ export function createAccessControl(
     known.set(hash, accountId);
   }
 
-  /** Rejects a request that may have a valid key, which is not looked up now. */
   function refuse(at: Instant): Denied {
     const reply = { error: "rate_limit_exceeded", headers: retryAfter(LOOKUP_PAUSE_SECONDS) } as const;
     return { ok: false, quota: anonymous.unused(at), reply, limitedUntil: at + LOOKUP_PAUSE_SECONDS * 1000 };

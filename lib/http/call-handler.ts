@@ -6,7 +6,6 @@ import type { PlainResponse } from "./response.ts";
 
 /** The head of a request that a server has received, from which a `Request` can be made. */
 export interface ReceivedHead extends RequestHead {
-  /** The names of its headers. */
   names(): Iterable<string>;
 }
 
@@ -46,7 +45,7 @@ export function toRequest(head: ReceivedHead): Request {
   const headers = new Headers();
   for (const name of head.names()) {
     const value = head.headers.get(name);
-    // Not a pseudo-header of HTTP/2, such as `:path`.
+    // Pseudo-headers of HTTP/2, such as `:path`, are no headers.
     if (value !== null && !name.startsWith(":")) headers.append(name, value);
   }
   if (body == null) return new Request(url, { method, headers });

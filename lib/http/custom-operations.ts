@@ -5,7 +5,6 @@ import { fullPath, type Implementation, type Operation } from "./operations.ts";
 
 /** An operation with its implementation. Create it with `defineOperation`, which checks types, input and replies. */
 export interface CustomOperation extends Operation {
-  /** Called for each admitted request. */
   readonly handle: Implementation;
 }
 

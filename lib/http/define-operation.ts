@@ -18,12 +18,10 @@ import type { RequestHead } from "./request.ts";
 /** A schema of any library that implements https://standardschema.dev, such as zod, valibot or arktype. */
 export interface Schema<Output = unknown> {
   readonly "~standard": {
-    /** Returns the value, or what is wrong with it. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
     /** https://standardschema.dev/json-schema */
     readonly jsonSchema?: {
-      /** Returns the JSON Schema of what is valid. */
       readonly input: (options: { readonly target: "draft-2020-12" }) => JsonSchema;
     };
   };
@@ -253,7 +251,7 @@ function toReply(
   return { error: code, status, body: JSON.stringify({ code, message, status, ...details }), headers };
 }
 
-function invalid(issues: readonly Issue[]): Input {
+function rejected(issues: readonly Issue[]): Input {
   return { ok: false, reply: toReply("invalid_input", INPUT_ERRORS.invalid_input, { issues }) };
 }
 
@@ -269,7 +267,7 @@ async function validate(schema: Schema, name: "query" | "body", input: Input): P
     return toIssues({ code: "", path: [name, ...keys], message }, () => []);
   });
   const cut = (text: string) => text.slice(0, MAX_ISSUE_CHARS);
-  return invalid(issues.map(({ path, message }) => ({ path: cut(path), message: cut(message) })));
+  return rejected(issues.map(({ path, message }) => ({ path: cut(path), message: cut(message) })));
 }
 
 /** Reads the query of a URL. A parameter that occurs several times is an array. */
@@ -280,11 +278,11 @@ function parseQuery(url: string): Input {
   try {
     decodeURIComponent(query);
   } catch {
-    return invalid([{ path: "query", message: "Use percent-encoded UTF-8." }]);
+    return rejected([{ path: "query", message: "Use percent-encoded UTF-8." }]);
   }
   const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
   if (byName.has("__proto__"))
-    return invalid([{ path: "query.__proto__", message: "No parameter has this name." }]);
+    return rejected([{ path: "query.__proto__", message: "No parameter has this name." }]);
   const entries = [...byName].map(([name, pairs]) => {
     const values = pairs.map(([, value]) => value);
     return [name, values.length === 1 ? values[0] : values];
@@ -319,9 +317,9 @@ async function receiveJson(
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!(MAY_HAVE_KEY.test(text) && PROTOTYPE_KEY.test(text)))
-      return { ok: true, value: parseJsonNumbers(text, LONG_INTEGER, readInt64) };
+      return { ok: true, value: parseJsonNumbers(text, LONG_INTEGER, parseInteger) };
   } catch {}
-  return invalid([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
+  return rejected([{ path: "body", message: "Send valid JSON in UTF-8, without a key '__proto__'." }]);
 }
 
 const MAY_HAVE_KEY = /__proto__|\\u00[567]/;
@@ -333,6 +331,6 @@ const PROTOTYPE_KEY =
 /** An integer that a double may not hold. Any other number is a double. */
 const LONG_INTEGER = /(?<![\d.eE+-])-?(?:9\d{15}|[1-9]\d{16,18})(?![\d.eE+-])/g;
 
-function readInt64(source: string): number | bigint {
+function parseInteger(source: string): number | bigint {
   return Number.isSafeInteger(Number(source)) ? Number(source) : BigInt(source);
 }

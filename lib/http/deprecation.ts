@@ -26,7 +26,6 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation, path: s
   };
 }
 
-/** Sets the link of every deprecated operation without one. */
 export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
   operations: readonly T[],
   docsUrl: string | undefined,
@@ -43,7 +42,6 @@ export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
   return at >= Date.parse(sunset);
 }
 
-/** Finds what cannot be written into the headers of a deprecated operation. */
 export function findDeprecationIssues({ since, sunset, link }: Deprecation): readonly Issue[] {
   const issues: Issue[] = Object.entries({ since, sunset })
     .filter(([, text]) => !isDateTime(text))
@@ -54,7 +52,6 @@ export function findDeprecationIssues({ since, sunset, link }: Deprecation): rea
   return issues;
 }
 
-/** True for a URL or a path as a `Link` header can have it. */
 export function isLink(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text) && !/[<>"]/.test(text);
 }

@@ -54,6 +54,5 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** The HTTP status code. */
   readonly status: number;
 }

@@ -183,7 +183,7 @@ function readContext(given: unknown): RequestContext {
     target: readString(target),
     originalTarget: readString(originalTarget),
     host: readString(host),
-    // It must fit into a header and a line of a log.
+    // The identifier must fit into a header and a line of a log.
     requestId: /^[\x21-\x7e]{1,200}$/.test(readString(requestId) ?? "") ? requestId : undefined,
     requestError: Object.hasOwn(ERRORS, readString(requestError) ?? "") ? requestError : undefined,
   };

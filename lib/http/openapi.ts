@@ -35,7 +35,6 @@ export interface OpenApiInfo {
 /** The server of the document, relative to it, so that it is right on every host and below every path. */
 const THIS_SERVER: Server = { url: `.${API_VERSION_PATH}`, description: "This server" };
 
-/** The OpenAPI 3.1 document, derived from the operations. */
 export function openApiDocument({
   operations = OPERATIONS,
   servers = [THIS_SERVER],
@@ -59,7 +58,7 @@ export function openApiDocument({
     paths[key] = {
       ...(isV1 ? {} : { servers: servers.map((server) => ({ ...server, url: rootOf(server) })) }),
       ...paths[key],
-      [method.toLowerCase()]: describe(operation),
+      [method.toLowerCase()]: operationObject(operation),
     };
   }
   const keyHeader = (name: string) => ({ type: "apiKey", in: "header", name, description: "Your API key." });
@@ -71,7 +70,7 @@ export function openApiDocument({
     info: {
       title: "Store Orders",
       version: INTERFACE_VERSION,
-      // Of the service as it is. Both may be wrong for somebody's own.
+      // Another service has its own summary and license.
       ...(isOurs && { summary: "List the orders of a store and cancel them." }),
       description: about.join("\n\n"),
       ...(isOurs && { license: { name: "MIT", identifier: "MIT" } }),
@@ -110,7 +109,7 @@ const TAG_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   ["pets", "The animals in the orders."],
 ]);
 
-function describe(operation: Operation): object {
+function operationObject(operation: Operation): object {
   const { id, tag, summary, parameters = {}, success, errors, stability, deprecation, tryIt } = operation;
   const { ownErrors = {}, input: { parameters: query = [], requestBody } = {} } = operation;
   const responses: Record<string, object> = { [success.status]: succeeded(operation) };

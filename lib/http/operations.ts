@@ -29,11 +29,9 @@ export interface Operation {
   readonly version?: `v${number}`;
   /** Relative to the base URL. A segment in braces is a parameter. */
   readonly path: `/${string}`;
-  /** Groups the operations of the document. */
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** The parameters of the path, by name. */
   readonly parameters?: Readonly<Record<string, OperationParameter>>;
   readonly success: {
     readonly status: 200 | 201 | 202 | 204;
@@ -41,11 +39,8 @@ export interface Operation {
     /** The body: the name of a schema of the document, or a JSON Schema. Missing for a response without a body. */
     readonly schema?: "OrderList" | "Pet" | Readonly<Record<string, unknown>>;
   };
-  /** Errors in addition to those that all operations share. */
   readonly errors: readonly ErrorCode[];
-  /** Errors of its own, by code. */
   readonly ownErrors?: Readonly<Record<string, OwnError>>;
-  /** Its query and its body, as OpenAPI describes them. */
   readonly input?: { readonly parameters: readonly object[]; readonly requestBody?: object };
   /** Missing for a stable operation. */
   readonly stability?: "experimental" | "beta";
@@ -132,14 +127,10 @@ export const SHARED_ERRORS = [
 
 /** An admitted request, as an operation receives it. */
 export interface OperationCall<Parameters = Readonly<Record<string, bigint | string>>> {
-  /** The parameters of the path, by name. */
   readonly parameters: Parameters;
-  /** The account and key of the request. */
   readonly caller: Caller;
   readonly requestId: string;
-  /** Method, URL and headers. */
   readonly request: RequestHead;
-  /** The orders of the handler's store. */
   readonly orders: OrderStore;
 }
 
@@ -173,7 +164,6 @@ type OutcomeOf<Type> = Extract<StoreOutcome, { readonly type: Type }>;
 /** Shorter lists are not compressed. */
 const MIN_GZIP_CHARS = 1_024;
 
-/** The implementation of each operation. All their parameters are int64. */
 export function createImplementations(
   pets: PetSource,
 ): Readonly<Record<OperationId, Implementation | StoreImplementation>> {

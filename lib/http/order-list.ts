@@ -60,7 +60,6 @@ function joinPages(
   };
 }
 
-/** Reads the next page that has records, or the last page. */
 async function nextPage(pages: AsyncIterator<OrderPage>): Promise<OrderPage> {
   for (;;) {
     const { done, value } = await pages.next();

@@ -16,7 +16,6 @@ export const IMPLEMENTED_METHODS: ReadonlySet<string> = new Set([
   "QUERY",
 ]);
 
-/** The longest request target, in characters. */
 export const MAX_URL_CHARS = 8 * 1024;
 
 export const OPENAPI_PATH = "/openapi.json";

@@ -63,7 +63,7 @@ export function readReply({ headers = {}, ...reply }: Reply, from: string): Repl
   return { ...reply, ...encoded, headers: Object.fromEntries(fields) } as Reply;
 }
 
-/** Those that frame a message or concern one connection (RFC 9110, section 7.6.1), and those that the service sets. */
+/** Headers that frame a message or concern one connection (RFC 9110, section 7.6.1), and headers that the service sets. */
 const SERVICE_HEADERS =
   /^(?:content-length|transfer-encoding|connection|proxy-connection|keep-alive|te|trailer|upgrade|date|deprecation|sunset|x-request-id|x-ratelimit-(?:limit|remaining|reset))$/i;
 
@@ -80,7 +80,6 @@ export type ResponseBody = WebBody | TextReader;
 /** A long ASCII string that is produced on demand, in parts. It is read like a `ReadableStream` by its reader. */
 export interface TextReader {
   read(): Promise<TextPart>;
-  /** Ends the string early. */
   cancel(): Promise<void>;
 }
 

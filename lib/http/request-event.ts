@@ -30,7 +30,6 @@ export interface RequestEvent {
   readonly limit?: number;
   /** With a 429: when the caller is admitted again at the earliest, as RFC 3339 has it. */
   readonly limitedUntil?: string;
-  /** True if this request started a ban of the key. */
   readonly startsBan?: true;
   /** Why the request would have been rejected, if `enforce` were not off. */
   readonly wouldReject?: "rate_limit_exceeded" | "api_key_banned";

@@ -27,7 +27,6 @@ export interface RequestContext {
   readonly host?: string | undefined;
   /** Up to 200 characters of printable ASCII; any other is ignored. @default a random UUID */
   readonly requestId?: string | undefined;
-  /** The error to respond with, if the server received an invalid request. */
   readonly requestError?: ErrorCode | undefined;
 }
 

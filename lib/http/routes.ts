@@ -19,9 +19,7 @@ import {
 import { type Reply, readReply } from "./reply.ts";
 import type { RequestHead } from "./request.ts";
 
-/** A request to the API before it is admitted. Nothing of it has happened yet. */
 interface PreparedCall {
-  /** Missing if no operation has this method and path. */
   readonly operation?: Operation;
   /** Its part in the store, which the store may perform in the transaction that admits the request. */
   readonly storeOperation?: StoreOperation;
@@ -38,7 +36,6 @@ interface Resources {
   readonly clock: Clock;
 }
 
-/** Creates a function that finds the operation for a method and a path, and reads its parameters. */
 export function createRouter(
   operations: readonly (Operation & { readonly handle?: Implementation })[],
   resources: Resources,
@@ -76,7 +73,6 @@ interface Route {
   readonly operation: Operation;
   readonly pattern: RegExp;
   readonly implementation: Implementation | StoreImplementation;
-  /** The error for an identifier that names no resource. */
   readonly notFound: ErrorCode;
 }
 

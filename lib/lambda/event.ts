@@ -6,7 +6,6 @@ import { HEADER_NAME, HEADER_VALUE, type RequestContext } from "../http/request.
 /** The event of a REST API with proxy integration (payload format 1.0): the fields that are used. */
 export interface ProxyEvent {
   readonly httpMethod: string;
-  /** The path without the stage. */
   readonly path: string;
   readonly multiValueHeaders?: Fields | null;
   /** The decoded query parameters. */
@@ -44,7 +43,7 @@ export function fromEvent(event: ProxyEvent): {
     context = { address: identity?.sourceIp ?? undefined, host, requestId };
     // A Request would change the case of a method, or reject it.
     if (!IMPLEMENTED_METHODS.has(event.httpMethod)) return fail(context, "not_implemented");
-    const target = `${event.path}${toQuery(event)}`;
+    const target = `${event.path}${queryStringOf(event)}`;
     if (target.length > MAX_URL_CHARS) return fail(context, "uri_too_long");
     // The gateway has removed the query from the path.
     if (!/^\/[^?]*$/.test(event.path)) return fail(context, "bad_request");
@@ -117,7 +116,7 @@ export class EventHead implements ReceivedHead {
   }
 }
 
-function toQuery({ multiValueQueryStringParameters }: ProxyEvent): string {
+function queryStringOf({ multiValueQueryStringParameters }: ProxyEvent): string {
   const pairs = Object.entries(multiValueQueryStringParameters ?? {}).flatMap(([name, values = []]) =>
     values.map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
   );

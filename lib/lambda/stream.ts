@@ -8,11 +8,9 @@ export interface ResponseStream extends NodeJS.EventEmitter {
   end(): void;
 }
 
-/** The global `awslambda` of Lambda's Node runtime. */
 interface StreamingPlatform {
   streamifyResponse<F extends (event: never, stream: ResponseStream) => Promise<void>>(handler: F): F;
   readonly HttpResponseStream: {
-    /** Sends the status and the headers before the first byte of the body. */
     from(stream: ResponseStream, metadata: object): ResponseStream;
   };
 }

@@ -2,7 +2,7 @@ import type { HandlerOptions } from "../http/options.ts";
 import type { OrderPage } from "../orders/order-store.ts";
 import { countRecords } from "../orders/wire.ts";
 
-/** What is told of a store. */
+/** Receives the calls and the failures of a store. */
 export interface StoreObserver {
   onBan(plan: string): void;
   /** Called when a list begins. What it returns is called with the records of each page, before anybody gets it. */
@@ -31,7 +31,7 @@ export function observeStore<Store extends HandlerOptions["store"]>(
     onPage(countRecords(first.json), first.last);
     return { ...admission, outcome: { ...admission.outcome, rest: observed(rest, onPage) } };
   };
-  // What `admit` lists is told there. Orders that somebody else has wrapped stay wrapped.
+  // `admit` reports its own lists. Orders that another wrapper has wrapped stay wrapped.
   const performsOn = accounts.performsOn === orders && { performsOn: wrapped };
   return { ...store, orders: wrapped, accounts: { ...accounts, ...performsOn, admit } };
 }

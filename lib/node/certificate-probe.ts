@@ -12,7 +12,6 @@ import { type DnsResolver, recordsIn } from "../domains/verification/resolver.ts
 
 /** Options of `createCertificateProbe`: the way to the hosts. */
 export interface CertificateProbeOptions {
-  /** Looks up the addresses of a host. */
   readonly resolver: DnsResolver;
   /** @default 443 */
   readonly port?: number;
@@ -69,12 +68,15 @@ function readCertificate(socket: TLSSocket): CertificateCheck {
   if (socket.authorized) return { outcome: "valid", expiresAt: Date.parse(certificate.valid_to) };
   // The type says Error, but it is the code of the error.
   const error = String(socket.authorizationError);
-  const [code, found] = describe(error, certificate);
+  const [code, found] = describeCertificateError(error, certificate);
   return { outcome: "invalid", code, found };
 }
 
 /** By the error of Node and OpenSSL. Every other one is about trust. */
-function describe(error: string, certificate: PeerCertificate): [code: CertificateErrorCode, found: string] {
+function describeCertificateError(
+  error: string,
+  certificate: PeerCertificate,
+): [code: CertificateErrorCode, found: string] {
   if (error === "ERR_TLS_CERT_ALTNAME_INVALID")
     return ["wrong_host", `the server presents a certificate for ${namesOf(certificate)}`];
   if (error === "CERT_HAS_EXPIRED") return ["expired", `the certificate expired on ${certificate.valid_to}`];

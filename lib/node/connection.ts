@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createTurns } from "../core/time.ts";
+import { createTurnQueue } from "../core/time.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import { receiveBody } from "./request.ts";
 
@@ -11,9 +11,8 @@ export const MAX_HELD_BYTES = 8 * 1024 * 1024;
 const MAX_SLICES_PER_TURN = 32;
 
 /** A turn for pipelined requests and for parts of long documents: other connections do not wait for them. */
-export const backgroundTurn = createTurns(16);
+export const backgroundTurn = createTurnQueue(16);
 
-/** The most empty lines before a request, in bytes. */
 const MAX_EMPTY_BYTES = 16;
 
 const [CR, LF] = [0x0d, 0x0a];
@@ -43,7 +42,6 @@ export class Connection {
   #isStopped = false;
   /** True while the head of the next request has been parsed in part. */
   #isHeadStarted = false;
-  /** The empty lines before the next request, in bytes. */
   #emptyBytes = 0;
   #parserError: ErrorCode | undefined;
   #failBody: (error: ErrorCode) => void = () => {};
@@ -116,7 +114,6 @@ export class Connection {
     return this.#socket.writable;
   }
 
-  /** True from the end of a request's head until its response has been sent. */
   isBusy(): boolean {
     return this.#current !== undefined;
   }
@@ -165,7 +162,6 @@ export class Connection {
     return this.#isStopped ? input.length : start;
   }
 
-  /** True if the current request has been received, and its response has not been sent. */
   #isReceived(): boolean {
     return this.#current?.req.complete === true;
   }
@@ -232,7 +228,6 @@ const END = "\r\n\r\n";
 
 /** Finds where the input of a connection can be cut for the parser: at the latest where a request can end. */
 export class Slicer {
-  /** The remaining bytes of a body with a Content-Length. */
   #bodyBytes = 0;
   /** The end of the input so far, if it can be the beginning of `END`. */
   #tail = "";

@@ -115,7 +115,7 @@ function createResolve(
         // A server that has responded is not queried again: it would respond the same.
         if (tried.has(server)) continue;
         const query = { name, type, recursive };
-        const answer = await send(query, server, timeoutMs).then(
+        const answer = await sendQuery(query, server, timeoutMs).then(
           (response) => readAnswer(response, query),
           ({ name, code = "" }: NodeJS.ErrnoException) =>
             failed(FAILURES[name === "TimeoutError" ? name : code] ?? "unreachable"),
@@ -155,7 +155,7 @@ interface Response extends DecodedPacket {
 }
 
 /** Sends a query over UDP, and over TCP if the response is truncated. */
-async function send(query: Query, server: Server, timeoutMs: number): Promise<Response> {
+async function sendQuery(query: Query, server: Server, timeoutMs: number): Promise<Response> {
   const signal = AbortSignal.timeout(timeoutMs);
   const response = await exchangeUdp(query, server, signal);
   return response.flag_tc ? exchangeTcp(query, server, signal) : response;
@@ -187,7 +187,7 @@ function prepareExchange({ name, type, recursive }: Query) {
     additionals: [EDNS],
   };
   const receive = (message: Buffer) => {
-    // It responds to another query, as a forged one does.
+    // The message responds to another query, as a forged message does.
     if (message.length < 12 || message.readUInt16BE(0) !== id) return;
     try {
       const decoded = decode(message) as Response;
@@ -195,7 +195,7 @@ function prepareExchange({ name, type, recursive }: Query) {
       if (decode.bytes > message.length) throw new RangeError("The message is incomplete.");
       const [question] = decoded.questions;
       // A server that does not understand a query may leave out its question.
-      const fits = question === undefined || (question.type === type && isSame(question.name, name));
+      const fits = question === undefined || (question.type === type && isSameName(question.name, name));
       if (decoded.type === "response" && fits) resolve(decoded);
     } catch {
       reject(malformed());
@@ -245,13 +245,13 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
   const aliases = followAliases(answers, name);
   const owners: readonly string[] = type === "A" || type === "AAAA" || type === "CAA" ? aliases : [name];
   const found = [...answers, ...delegation].filter(
-    (answer) => answer.type === type && owners.some((owner) => isSame(owner, answer.name)),
+    (answer) => answer.type === type && owners.some((owner) => isSameName(owner, answer.name)),
   );
   if (found.length > 0) {
     const records = found.map((answer) =>
       READERS[type](("data" in answer ? answer.data : undefined) as never),
     ) as RecordData[T][];
-    const direct = found.some((answer) => isSame(answer.name, name));
+    const direct = found.some((answer) => isSameName(answer.name, name));
     return {
       outcome: "found",
       records,
@@ -270,7 +270,7 @@ function followAliases(answers: readonly Answer[], name: string): readonly strin
   const names = [normalizeName(name)];
   for (;;) {
     const last = names.at(-1) ?? "";
-    const alias = answers.find((answer) => answer.type === "CNAME" && isSame(answer.name, last));
+    const alias = answers.find((answer) => answer.type === "CNAME" && isSameName(answer.name, last));
     const next = alias?.type === "CNAME" ? normalizeName(alias.data) : undefined;
     if (next === undefined || names.includes(next)) return names;
     names.push(next);
@@ -290,6 +290,6 @@ const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = 
   MX: ({ exchange }: { exchange: string }) => normalizeName(exchange),
 };
 
-function isSame(one: string, other: string): boolean {
+function isSameName(one: string, other: string): boolean {
   return normalizeName(one) === normalizeName(other);
 }

@@ -56,24 +56,24 @@ export function toNodeHandler(
     const { originalUrl = head.target } = req as NodeRequest & { readonly originalUrl?: string };
     const address = callerAddress(req, proxies);
     const isForHandler = isBodyForHandler(req);
-    const invalid = validateRequest(req);
+    const headError = validateRequest(req);
     // A body that is only too large has a known end, and a request of HTTP/2 a stream of its own.
-    const isRefused = invalid !== undefined && invalid !== "request_too_large" && !("stream" in req);
+    const isRefused = headError !== undefined && headError !== "request_too_large" && !("stream" in req);
     if (isRefused) {
       refused.add(req.socket);
       // A client that sends its whole body first could otherwise lose the response when the connection is closed.
       await settleWithin(LINGER_MS, receiveRest(req, Infinity), "The rest of the request").catch(() => {});
     }
-    const requestError = invalid ?? (isForHandler ? undefined : await receiveRest(req));
+    const requestError = headError ?? (isForHandler ? undefined : await receiveRest(req));
     if (requestError === "aborted") return;
     const originalTarget = splitTarget(originalUrl).path;
     const context = { ...address, target: head.target, originalTarget, requestError };
     if (isForHandler) head.body = bodyOf(req);
     const response = await callHandler(handler, head, context);
-    // Whoever is still reading the body may never come to its end, and the next request would wait for that.
+    // An unread body would block the next request of this connection for ever.
     const isInTheWay = !req.complete && req.listenerCount("readable") > 0;
     if (isInTheWay || isRefused) (res as ServerResponse).shouldKeepAlive = false;
-    // That of HTTP/2 has the same methods.
+    // The response of HTTP/2 has the same methods.
     await sendResponse(response, res as ServerResponse, DEFAULT_CONNECTION_LIMITS.writeTimeoutMs);
   }
 
@@ -87,7 +87,7 @@ const refused = new WeakSet<object>();
 /** The body of a request. Reading it fails if the client has not sent it to its end. */
 async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
   try {
-    // By default, one that is not read to its end takes the socket from the request, which a middleware can still need.
+    // By default, an iterator that ends early destroys the socket, which a middleware can still need.
     yield* req.iterator({ destroyOnReturn: false });
     if (isReset(req)) throw new Error("The client has reset the request.");
   } finally {

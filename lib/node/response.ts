@@ -148,7 +148,6 @@ async function waitForClient(
  */
 export const LINGER_MS = 1_000;
 
-/** Sends a final error response and closes the connection. */
 export async function sendAndClose(
   { status, headers, body: content }: HandlerResponse,
   socket: Duplex,

@@ -33,7 +33,6 @@ import { sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
 export interface NodeServerOptions extends NodeHandlerOptions {
-  /** The service, from `createHandler`. */
   readonly handler: Handler;
   /** The address to listen on. @default 127.0.0.1 */
   readonly host?: string;
@@ -133,7 +132,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     rejectConnection(socket, requestError).catch(() => socket.destroy());
   }
 
-  /** Closes a connection after a parser error, with the same body and headers as any other error. */
   async function rejectConnection(socket: Duplex, requestError: ErrorCode): Promise<void> {
     const connection = connections.get(socket as Socket);
     if (connection === undefined || !(await connection.onParserError(requestError))) return;

@@ -63,11 +63,10 @@ export interface Delivery {
    * aborted after `graceMs` (`Infinity`). These count as failed attempts.
    */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
-  /** Resolves when the delivery has ended. */
   readonly ended: Promise<void>;
 }
 
-/** What a process may need beyond `timeoutMs` to record a delivery: two calls. After that, another one repeats it. */
+/** The time beyond `timeoutMs` to record a delivery: two calls. After that, another process repeats the delivery. */
 const LEASE_MARGIN_MS = 2 * MAX_STORE_CALL_MS;
 
 /** The longest wait until the deliveries that have ended are half of those at once, to lease as many orders together. */
@@ -157,7 +156,6 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   if (givenClock === undefined) watches.set(outbox, watch);
   let [isStopped, isCutOff] = [false, false];
   const running = new Set<Promise<void>>();
-  /** The signals of the deliveries under way. */
   const signals = new Set<AbortController>();
   /** The orders that may be delivered at once, and the time, as that of `elapsedMs`, before which none may. */
   let [allowed, pausedUntil] = [concurrency, Number.NEGATIVE_INFINITY];
@@ -178,7 +176,6 @@ export function deliverChanges(options: DeliverOptions): Delivery {
     return recorded;
   }
 
-  /** Delivers the first change of an order that waits. */
   async function attempt(waiting: WaitingOrder): Promise<void> {
     const { id, order, delivered, attempts, lease = 0 } = waiting;
     if (order === undefined) {
@@ -316,7 +313,7 @@ export function changeOf({ record, status, history }: OrderWithHistory, delivere
   if (change === undefined) throw new Error(`Order ${record.id} has no change ${delivered + 1}.`);
   const { event, token: _token, ...rest } = change;
   const id = changeIdOf(record.id, delivered + 1, change);
-  // Nobody records the status in which an order was placed. It is the one that the next event required.
+  // No record has the status in which an order was placed: the next event required it.
   if (event === "place") {
     const to = next === undefined ? status : statusBefore(next.event as OrderEvent);
     return { id, order: { record, status }, event, to, ...rest };

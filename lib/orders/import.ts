@@ -18,19 +18,18 @@ export const MAX_LINE_CHARS = 1024 * 1024;
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let number = 1;
-  /** The beginning of the line whose end has not been read. */
   let rest = "";
-  const toLine = (text: string): Line => ({ number: number++, text: text.replace(/^\ufeff/, "") });
+  const numberLine = (text: string): Line => ({ number: number++, text: text.replace(/^\ufeff/, "") });
 
   for await (const chunk of chunks) {
     const lines = decoder.decode(chunk, { stream: true }).split("\n");
     if (rest.length <= MAX_LINE_CHARS) rest += lines[0];
     lines[0] = rest;
     rest = lines.pop() ?? "";
-    yield lines.map(toLine);
+    yield lines.map(numberLine);
   }
   rest += decoder.decode();
-  if (rest !== "") yield [toLine(rest)];
+  if (rest !== "") yield [numberLine(rest)];
 }
 
 /** A line that was not imported. */

@@ -50,7 +50,6 @@ export function parseJsonNumbers(
   let mark = "";
   let marked = "";
   let copied = 0;
-  /** The end of the last string before a number, and the start of the next one. */
   let end = 0;
   let quote = findQuote(text, 0);
   numbers.lastIndex = 0;
@@ -105,7 +104,6 @@ function findQuote(text: string, from: number): number {
   return at === -1 ? text.length : at;
 }
 
-/** The index of the quotation mark that ends the string which begins at `start`. */
 function endOfString(text: string, start: number): number {
   const at = findQuote(text, start + 1);
   if (text[at - 1] !== "\\") return at;

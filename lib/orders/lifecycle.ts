@@ -47,7 +47,6 @@ export interface StoredOrder {
 
 /** The error of an event that the order's status does not allow. */
 export interface TransitionError<E extends OrderEvent = OrderEvent> extends Failure<TransitionErrorCode<E>> {
-  /** The status of the order, which has not changed. */
   readonly status: OrderStatus;
   readonly event: E;
 }

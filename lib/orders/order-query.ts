@@ -20,7 +20,7 @@ export interface OrderQuery {
 /** An order whose record or history cannot be read. */
 export interface DamagedOrder {
   readonly id: bigint;
-  /** What is wrong, in a sentence that names the order. */
+  /** The problem, in a sentence that names the order. */
   readonly problem: string;
 }
 
@@ -28,7 +28,7 @@ export interface DamagedOrder {
 export interface OrderQueryPage {
   /** Orders with their status. There can be fewer than `limit`, even none, although a page follows. */
   readonly orders: readonly StoredOrder[];
-  /** Those of this part of the store that cannot be read. Together with `orders` at most `limit`. Missing without one. */
+  /** Orders of this part of the store that cannot be read. Together with `orders` at most `limit`. Missing without one. */
   readonly damaged?: readonly DamagedOrder[] | undefined;
   /** The `after` of the next page, beyond that of this one. Missing on the last page. */
   readonly next?: bigint;

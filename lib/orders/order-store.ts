@@ -33,7 +33,6 @@ export type WaitingOrder = (
   readonly attempts: number;
   /** The next attempt. Missing while the order is leased, and if the change was set aside. */
   readonly due?: Instant;
-  /** The lease, if there is one. */
   readonly lease?: number;
 };
 
@@ -55,7 +54,6 @@ export interface OutboxBacklog {
   /** Orders with changes that are to be delivered, and how long ago the oldest of these changes was made. */
   readonly waiting: number;
   readonly oldest?: Instant;
-  /** Orders with a change that was set aside. */
   readonly failed: number;
 }
 
@@ -66,7 +64,6 @@ export interface OutboxBacklog {
 export interface Outbox {
   /** Records in the database whether writes mark orders. Resolves when those of every process do. Marks stay. */
   switch(on: boolean): Promise<void>;
-  /** True while writes mark orders. */
   isOn(): Promise<boolean>;
   /**
    * Leases at most `limit` orders that are due, the oldest first. Each is read on its own: one that is damaged stops no
@@ -90,7 +87,6 @@ export interface Outbox {
   list(kind: "waiting" | "failed", limit: number): Promise<readonly WaitingOrder[]>;
   /** Makes changes due at once that were set aside, or wait for their next attempt: of one order or of all. Returns their number. */
   retry(id?: bigint): Promise<number>;
-  /** Counts what waits, and what was set aside. */
   backlog(): Promise<OutboxBacklog>;
 }
 

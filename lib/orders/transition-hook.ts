@@ -3,13 +3,11 @@ import { type OrderEvent, type OrderStatus, type StoredOrder, statusBefore } fro
 
 /** A change of an order that has been stored: what happened, as hooks are told. */
 export interface OrderTransition {
-  /** The order after the change. */
   readonly order: StoredOrder;
   readonly event: OrderEvent | "place";
   /** The status before. Missing for an order that was placed. */
   readonly from?: OrderStatus;
   readonly to: OrderStatus;
-  /** The identifier of the HTTP request that made the change, if there was one. */
   readonly requestId?: string;
 }
 

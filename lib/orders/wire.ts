@@ -134,11 +134,11 @@ export function parseLine<Order = StoredOrder>(
   try {
     value = isPlain ? JSON.parse(line) : parseInt64Json(line);
   } catch {
-    return invalid([{ path: "", message: "This is not valid JSON." }]);
+    return invalidOrder([{ path: "", message: "This is not valid JSON." }]);
   }
   const parsed = parse(value);
   if (parsed.ok && !isPlain && hasRepeatedField(line, value as object))
-    return invalid([{ path: "", message: "A field occurs twice. Write each field once." }]);
+    return invalidOrder([{ path: "", message: "A field occurs twice. Write each field once." }]);
   return parsed;
 }
 
@@ -178,7 +178,7 @@ export function parseOrder(value: unknown, assumed?: OrderStatus): ParsedOrder {
   const message = findStatusProblem({ record, status });
   return message === undefined
     ? { ok: true, order: { record, status } }
-    : invalid([{ path: "complete", message }]);
+    : invalidOrder([{ path: "complete", message }]);
 }
 
 /** The fields of an order, whose status is unknown if it is not one of them. */
@@ -190,7 +190,7 @@ export interface OrderFields {
 /** Like `parseOrder`, but each field by itself. Records as the API sends them have no status, and no rule for it. */
 export function parseFields(value: unknown, statusRule?: OrderField["validate"]): ParsedOrder<OrderFields> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return invalid([{ path: "", message: "An order must be a JSON object." }]);
+    return invalidOrder([{ path: "", message: "An order must be a JSON object." }]);
   }
   const issues: Issue[] = [];
   const names = [...Object.keys(ORDER_FIELDS), ...(statusRule ? ["status"] : [])];
@@ -207,7 +207,7 @@ export function parseFields(value: unknown, statusRule?: OrderField["validate"])
     }
   }
   if (fields["id"] === undefined) issues.push({ path: "id", message: "The identifier is missing." });
-  if (issues.length > 0) return invalid(issues);
+  if (issues.length > 0) return invalidOrder(issues);
 
   const { status } = fields as { readonly status?: OrderStatus };
   return { ok: true, order: { record: toRecord(fields as unknown as JsonRecord), status } };
@@ -219,6 +219,6 @@ const ruleOf = (path: string): OrderField["validate"] | undefined =>
 const validateStatus = (value: unknown): string | undefined =>
   LIFECYCLE.isStatus(value) ? undefined : `Write one of ${LIFECYCLE.statuses.join(", ")}.`;
 
-function invalid(issues: readonly Issue[]): ParsedOrder<never> {
+function invalidOrder(issues: readonly Issue[]): ParsedOrder<never> {
   return { ok: false, code: "invalid_order", issues };
 }

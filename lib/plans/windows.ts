@@ -34,9 +34,7 @@ export const NO_USAGE: Usage = { minute: { start: 0, count: 0 }, day: { start: 0
 
 /** The state of one window, as the rate-limit headers report it. */
 export interface Quota {
-  /** Requests that the window admits. */
   readonly limit: number;
-  /** Requests left in the window. */
   readonly remaining: number;
   /** The instant at which the window ends and the next one starts. */
   readonly resetsAt: Instant;

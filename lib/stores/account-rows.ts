@@ -43,16 +43,13 @@ export type AccountRow = readonly [
 /** The places of strings in a row. All other columns are numbers. */
 const STRINGS = new Set([0, 1, 8, 9, 13, 17]);
 
-/** Converts a row of a driver that returns numbers as strings. */
 export function toAccountRow(row: readonly unknown[]): AccountRow {
   const values = row.map((value, place) => (value === null || STRINGS.has(place) ? value : Number(value)));
   return values as unknown as AccountRow;
 }
 
-/** A key with its account. */
 export interface SavedKey extends KeyState {
   readonly key: ApiKey;
-  /** The minute of its last admitted request. */
   readonly usedAt: Instant | null;
 }
 
@@ -120,7 +117,6 @@ const KEY_ID = 8;
 
 const ACCOUNTS_PER_READ = 100;
 
-/** The accounts beyond an identifier, read on demand. */
 export async function* eachAccount(
   read: (after: string, limit: number) => Promise<readonly Account[]>,
   after = "",

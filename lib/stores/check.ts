@@ -11,7 +11,6 @@ import { type PlanTable, validatePlan } from "../plans/plan-limits.ts";
 import { DAY_MS, MINUTE_MS } from "../plans/windows.ts";
 
 export interface Finding {
-  /** What has it, such as `order 7`. */
   readonly subject: string;
   readonly problem: string;
   readonly repair: string;
@@ -85,7 +84,6 @@ interface CheckOptions {
   update(progress: CheckProgress): void;
 }
 
-/** Returns its changes. */
 function inspectOrder(
   { id, status, wire, readHistory }: InspectedOrder,
   report: Report,

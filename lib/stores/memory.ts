@@ -199,7 +199,6 @@ function ascending(a: bigint, b: bigint): number {
 
 function memoryAccounts(): AccountStore {
   const accounts = new Map<string, Account>();
-  /** The accounts of the keys, by hash. */
   const owners = new Map<string, string>();
   let recorded: Environment | undefined;
   let someImported = false;

@@ -73,7 +73,6 @@ export interface TestService {
   failNext(error: TestFailure): void;
   /** Uses up the minute of the account: its next request gets 429. */
   exhaust(): Promise<void>;
-  /** Bans the key: its next request gets 429 `api_key_banned`. */
   ban(): Promise<void>;
 }
 

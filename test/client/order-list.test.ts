@@ -13,7 +13,7 @@ import {
 } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { IncompleteListError, MalformedListError } from "../../lib/client/client-errors.ts";
-import { readOrders } from "../../lib/client/order-list.ts";
+import { parseOrders } from "../../lib/client/order-list.ts";
 import type { OrderRecord } from "../../lib/orders/order.ts";
 import { orderToJson } from "../../lib/orders/wire.ts";
 import { anyText } from "../support/any-text.ts";
@@ -24,7 +24,7 @@ async function read(chunks: readonly Uint8Array[]) {
   const reader = ReadableStream.from<Uint8Array>([...chunks]).getReader();
   const options = { idleTimeoutMs: Infinity, signal: new AbortController().signal };
   try {
-    for await (const order of readOrders({ firstChunk: new Uint8Array(), reader }, options))
+    for await (const order of parseOrders({ firstChunk: new Uint8Array(), reader }, options))
       orders.push(order);
     return { orders };
   } catch (error) {
@@ -158,7 +158,7 @@ describe("malformed lists", () => {
     }
     const reader = ReadableStream.from<Uint8Array>(endless()).getReader();
     const options = { idleTimeoutMs: Infinity, signal: new AbortController().signal };
-    const orders = readOrders({ firstChunk: new Uint8Array(), reader }, options);
+    const orders = parseOrders({ firstChunk: new Uint8Array(), reader }, options);
     await expect(orders.next()).rejects.toEqual(new MalformedListError("Order 1 is too long."));
     expect(chunks).toBeLessThan(20);
   });

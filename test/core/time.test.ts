@@ -3,7 +3,7 @@ import { InvalidInputError } from "../../lib/core/errors.ts";
 import {
   assertInstant,
   backoffMs,
-  createTurns,
+  createTurnQueue,
   isInstant,
   MAX_TIMER_MS,
   wholeClock,
@@ -12,7 +12,7 @@ import {
 const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("each turn of the event loop lets one caller continue, in the order of their arrival", async () => {
-  const nextTurn = createTurns();
+  const nextTurn = createTurnQueue();
   const continued: string[] = [];
   const enter = (name: string) => void nextTurn().then(() => continued.push(name));
   for (const name of ["a", "b", "c"]) enter(name);

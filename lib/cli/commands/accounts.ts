@@ -70,7 +70,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     const view = viewAccount(account, clock(), plans);
     const isKnown = view.limits !== undefined;
     if (!isKnown) terminal.log(escapeLine(`Warning: ${explainUnknownPlan(account)}`));
-    const [minute, day] = [describe(view.minute, isKnown), describe(view.day, isKnown)];
+    const [minute, day] = [describeQuota(view.minute, isKnown), describeQuota(view.day, isKnown)];
     const keys = view.keys.map(summarizeKey);
     const summary = { account: account.id, plan: account.plan };
     if (flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
@@ -122,7 +122,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
 }
 
 /** Limits of an unknown plan are `null`. */
-function describe({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: boolean): Result {
+function describeQuota({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: boolean): Result {
   const known = isKnown ? { limit, used, remaining } : { limit: null, used, remaining: null };
   return { ...known, resets: toRfc3339(resetsAt) };
 }

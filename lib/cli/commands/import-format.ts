@@ -3,7 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { invalidInput } from "../../core/errors.ts";
 
-/** So many bytes of a file tell its format. */
+/** The first bytes of a file, which tell its format. */
 const MAX_HEAD_BYTES = 4096;
 
 /** Returns lines of JSON, also for a JSON array and for gzip. Throws `InvalidInputError` for a file of another format. */

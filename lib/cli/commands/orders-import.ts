@@ -90,7 +90,7 @@ interface Source extends AsyncDisposable {
   readonly chunks: Readable;
   bytesRead(): number;
   readonly size?: number;
-  /** That of the file, also if it is standard input. */
+  /** The identity of the file, also if the file is standard input. */
   readonly identity: string | undefined;
 }
 

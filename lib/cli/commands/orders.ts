@@ -62,7 +62,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
         const query = { status, limit: Math.min(limit + 1, MAX_PAGE_ORDERS) };
         for await (const page of eachOrder(store.orders, query, warn)) {
           orders.push(...page);
-          // One more, to know whether there are more.
+          // The order beyond the limit tells whether there are more.
           if (orders.length > limit) break;
         }
         await printResults(context, COLUMNS, orders.slice(0, limit).map(summarizeOrder));
@@ -109,7 +109,6 @@ export function defineOrders(group: Command, context: CommandContext): void {
       );
 }
 
-/** The events, in the order of the help. */
 const EVENT_DESCRIPTIONS: Readonly<Record<OrderEvent, string>> = {
   ship: "Marks a pending order as shipped now.",
   fulfil: "Marks a shipped order as complete.",

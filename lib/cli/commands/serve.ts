@@ -257,7 +257,7 @@ async function waitForFiles(
     await wait(LOOK_MS);
     missing = findMissing();
   }
-  // Whoever writes a file may not have finished.
+  // The writer of a file may not have finished.
   if (missing.length === 0) await wait(LOOK_MS);
 }
 

@@ -1,4 +1,3 @@
-/** One account of the console: its page with plan, usage, traffic and keys. */
 import { html } from "hono/html";
 import type { Account, AccountSettings } from "../../accounts/account.ts";
 import {
@@ -226,7 +225,6 @@ const LEVELS: Readonly<Record<KeyView["status"], string>> = {
   expired: "calm",
 };
 
-/** The choices of an overlap, in milliseconds. */
 const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
   const label = hours === 0 ? "none: the old key stops now" : formatDuration(hours * 3_600_000);
   return [`${hours * 3_600_000}`, label] as const;
@@ -238,7 +236,6 @@ interface KeyOptions {
   readonly result: FormResult | undefined;
 }
 
-/** The keys of an account, active ones first, each with its actions. */
 function keyTable(
   view: View,
   accountId: string,

@@ -73,7 +73,7 @@ async function readList(
 ): Promise<{ readonly shown: readonly Account[]; readonly next?: string | undefined }> {
   const shown: Account[] = [];
   let last: string | undefined;
-  // One more, to know whether there are more.
+  // The order beyond the limit tells whether there are more.
   let left = show === "all" ? PAGE_SIZE + 1 : MAX_READ;
   for await (const account of store.list(starts.at(-1), left)) {
     left -= 1;

@@ -13,7 +13,6 @@ import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, path
 import { describeRejections, describeRotation, readPlanFields, sendAccountPage } from "./account-page.ts";
 import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
-/** Adds the section about accounts: usage, bans, plans and keys. */
 export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
   const knownPlans: PlanTable = plans ?? PLAN_LIMITS;

@@ -1,4 +1,3 @@
-/** The numbers of orders by status. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { html } from "hono/html";
 import { formatCount } from "../../core/text.ts";
@@ -9,7 +8,6 @@ import type { Html } from "../page.ts";
 const MAX_SHARE = 1 / 20;
 const PATIENCE_MS = 100;
 
-/** The last count of the orders of a store by status, and the means to count again. */
 export type OrderCounter = ReturnType<typeof createOrderCounter>;
 
 /** Counts the orders of a store by status, one count at a time. */
@@ -44,7 +42,6 @@ export function createOrderCounter(store: OrderStore) {
   };
 }
 
-/** The counts, each as a link to its orders. */
 export function countsPanel(
   counter: OrderCounter,
   linkTo: (status?: OrderStatus) => string,

@@ -1,4 +1,3 @@
-/** One order of the console: its page, its status and its events. */
 import { html } from "hono/html";
 import { errorMessage } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
@@ -28,7 +27,6 @@ import {
   type View,
 } from "../page.ts";
 
-/** Sends the page of one order, with the events that the state machine allows. */
 export async function sendOrderPage(
   c: ConsoleRequest,
   { store, clock }: ConsoleDependencies,
@@ -110,7 +108,6 @@ const EVENT_TEXTS: Readonly<Record<OrderEvent, readonly [label: string, confirm:
   cancel: ["Cancel", "Cancel order", "A cancelled order stays cancelled: it can no longer be shipped."],
 };
 
-/** Every event, in the order of its button. */
 export const EVENTS = Object.keys(EVENT_TEXTS) as readonly OrderEvent[];
 
 /** The events that change an order, as the state machine decides. A complete order can be fulfilled, but is the same. */

@@ -27,7 +27,6 @@ import { findOrder, orderActions, placedAt, statusBadge } from "./order-page.ts"
 
 /** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
 export interface OrderTable {
-  /** Only orders with this status. */
   readonly status?: OrderStatus | undefined;
   readonly sort: "highest" | "lowest";
   /** `after`: the page behind `id`, or the first one. `before`: the page in front of `id`, or the last one. */
@@ -221,7 +220,6 @@ function isLate({ failed, oldest }: OutboxBacklog, now: Instant): boolean {
   return failed > 0 || oldest < now - MINUTE_MS || oldest > now + MAX_CLOCK_SKEW_MS;
 }
 
-/** The changes that have not been delivered. */
 function backlogPanel({ waiting, failed }: OutboxBacklog): Html {
   const facts = html`<dl class="facts number"><dt>Waiting</dt><dd>${formatCount(waiting)}</dd>
     <dt>Set aside</dt><dd>${formatCount(failed)}</dd></dl>`;

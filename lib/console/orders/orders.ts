@@ -51,7 +51,6 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
   }
 }
 
-/** The page of the table that a form was on. */
 function listOf({ fields }: View): OrderTable {
   try {
     return parseTable(fields["list"] ?? "");

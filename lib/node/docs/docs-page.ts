@@ -74,7 +74,6 @@ export function docsPage(options: DocsPageOptions = {}): DocumentSource {
   };
 }
 
-/** In a bundle this module is elsewhere, or nowhere. webpack replaces what it finds to be an imported `createRequire`. */
 /** True if the page can be served: its package is optional. */
 export function hasDocsPage(): boolean {
   try {
@@ -84,6 +83,7 @@ export function hasDocsPage(): boolean {
   }
 }
 
+/** In a bundle this module is elsewhere, or nowhere. webpack would replace an imported `createRequire`. */
 function resolveInstalled(specifier: string): string {
   const folder = process.cwd();
   const { dirname = folder }: { readonly dirname?: string } = import.meta;

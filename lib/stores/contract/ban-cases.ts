@@ -28,7 +28,7 @@ export const banCases = defineCases({ of: "accounts" }, (test) => {
     });
     await burst(1, firstAt + BAN_GRACE_MS);
     assert.deepEqual((await accounts.find("acme"))?.rejections, { [FIRST.id]: { windowStart, count: 1 } });
-    // Those of another minute and of another key have their own.
+    // Rejections of another minute or of another key have counters of their own.
     await burst(9, AT + MINUTE_MS);
     for (const key of [FIRST, SECOND])
       assert.ok(

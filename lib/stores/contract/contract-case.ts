@@ -63,7 +63,7 @@ const MAX_CASE_MS = 120_000;
 
 const MAX_MESSAGE_CHARS = 2_000;
 
-/** What cases are about: the store, or a part of it. */
+/** The subject of a case: the store, or a part of it. */
 interface Subjects extends Pick<Store, "orders" | "accounts"> {
   readonly store: Store;
 }

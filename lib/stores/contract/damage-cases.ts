@@ -79,7 +79,7 @@ export const damageCases: readonly ContractCase[] = [
       await assert.rejects(orders.find(1n), "an order that cannot be read is not returned");
       await assert.rejects(orders.apply(1n, "ship", AT), "a record that cannot be read gets no ship date");
       assert.equal((await orders.countByStatus()).shipped, 0);
-      // Of the minute whose requests follow: some stores cancel those in another way.
+      // Requests of the same minute follow: some stores cancel in another way then.
       await request(store, { type: "list" });
       const cancel = (id: bigint) => request(store, { type: "apply", id, event: "cancel" });
       const results = [

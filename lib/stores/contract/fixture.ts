@@ -28,7 +28,6 @@ export const limitedTo = (perMinute: number, perDay: number) =>
 /** Few requests use them up. */
 export const LOW_LIMITS = limitedTo(9, 1_000);
 
-/** An updater that replaces some settings. */
 export const replacing = (settings: Partial<AccountSettings>) => (account: AccountSettings) =>
   ({ ok: true, account: { ...account, ...settings } }) as const;
 

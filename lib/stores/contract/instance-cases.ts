@@ -77,7 +77,7 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
             const { outcome } = await request(instance, { type: "apply", id, event }, keys[index]);
             return outcome?.type === "apply" ? outcome.result : assert.fail("The event has an outcome.");
           };
-          // They start at both ends.
+          // The cancels start at both ends.
           const sorted = index % 2 === 0 ? ids : ids.toReversed();
           const results = await mapBounded(sorted, LANES, async (id) => [id, await apply(id)] as const);
           return { event, results: new Map(results) };

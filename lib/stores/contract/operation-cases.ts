@@ -17,7 +17,7 @@ import {
   SECOND,
 } from "./fixture.ts";
 
-/** A double cannot have its identifier. */
+/** An order whose identifier no double can have. */
 const ORDER = { record: { id: 2n ** 53n + 1n, petId: 1n, quantity: 2 }, status: "pending" } as const;
 const CANCEL: StoreOperation = { type: "apply", id: ORDER.record.id, event: "cancel" };
 

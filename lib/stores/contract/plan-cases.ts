@@ -21,7 +21,7 @@ const TABLES: readonly (readonly [plans: PlanTable, plan: string, outcome: strin
   [manyPlans(20), "plan-19", "admitted"],
 ];
 
-/** So many plans with the same limits: `plan-0`, `plan-1`, … */
+/** Plans with the same limits: `plan-0`, `plan-1`, … */
 function manyPlans(count: number): PlanTable {
   const names = Array.from({ length: count }, (_, index) => `plan-${index}`);
   return Object.fromEntries(names.map((name) => [name, LIMITS]));

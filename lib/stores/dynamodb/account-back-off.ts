@@ -39,7 +39,7 @@ export function createAccountBackOff(
 
   function beginPause(accountId: string, requestedMs: number): void {
     const { lengthMs, until } = lastPause(accountId) ?? { lengthMs: MIN_PAUSE_MS / 2, until: 0 };
-    // Of requests that were sent at once, the first response begins the pause.
+    // The first response to requests that were sent at once begins the pause.
     if (now() < until) return;
     const longer = Math.min(MAX_PAUSE_MS, Math.max(requestedMs, 2 * lengthMs));
     pauses.delete(accountId);

@@ -75,7 +75,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
 
   async function find(id: string): Promise<Account | undefined> {
     const items = await readItems(table, id);
-    return items && accountOf(items);
+    return items && toAccount(items);
   }
 
   async function update(id: string, updater: Updater, signal: AbortSignal): Promise<AccountResult> {
@@ -126,7 +126,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
         });
         if (await isOwned()) throw keyOfAnother();
         if (!(await table.update(key, replace(owner, accountId), signal)).done) throw keyOfAnother();
-        // It may have been added meanwhile.
+        // Another process may have added the key meanwhile.
         if (!(await isOwned())) return;
         await table.update(key, replace(accountId, owner), signal);
         throw keyOfAnother();
@@ -185,7 +185,7 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
       for (const id of ids.slice(0, limit)) {
         const item = items.get(id) ?? {};
         const details = items.get(detailsIdOf(id));
-        const account = belongTogether({ item, details }) ? accountOf({ item, details }) : await find(id);
+        const account = belongTogether({ item, details }) ? toAccount({ item, details }) : await find(id);
         if (account !== undefined) yield account;
       }
     },
@@ -277,7 +277,7 @@ function settingsOf({ item, details }: AccountItems): AccountSettings {
   return { id: stringOf(item["id"]), ...planOf(item), keys };
 }
 
-export function accountOf(items: AccountItems): Account {
+export function toAccount(items: AccountItems): Account {
   const { item } = items;
   return { ...settingsOf(items), usage: usageOf(item), rejections: rejectionsById(item) };
 }

@@ -20,7 +20,6 @@ import { MINUTE_MS, type Usage } from "../../plans/windows.ts";
 import { type Attributes, type Item, numberOf, numberValues, stringOf } from "./table.ts";
 
 export interface NamedKey extends KeyEntry {
-  /** The short hash of the key, its name in the item. */
   readonly name: string;
   readonly id: string;
 }
@@ -62,7 +61,6 @@ export function idsValue(accountId: string, keys: readonly NamedKey[]): Attribut
   return ids.every((id) => id === "") ? undefined : { L: ids.map((id) => ({ S: id })) };
 }
 
-/** The keys of the admission item, sorted by name. */
 export function namedKeysOf(item: Item): readonly NamedKey[] {
   const accountId = stringOf(item["id"]);
   return Object.entries(item["keys"]?.M ?? {})
@@ -120,7 +118,6 @@ function fullId(accountId: string, name: string, stored: string): string {
   return stored.startsWith(".") ? accountId + stored : stored;
 }
 
-/** The part of one active key that admission needs. */
 export interface KeyEntry {
   readonly expiresAt?: Instant | undefined;
   readonly rejections?: RejectionCount | undefined;

@@ -114,7 +114,7 @@ function admitUpdate(
     const [perMinute, perDay] =
       limits === "custom" ? ["#perMinute", "#perDay"] : [`:perMinute${index}`, `:perDay${index}`];
     return {
-      // Without parentheses: around a single plan they would be redundant, which DynamoDB rejects.
+      // DynamoDB rejects redundant parentheses, such as those around a single plan.
       clause: `#plan = :plan${index} AND #minuteCount < ${perMinute} AND #dayCount < ${perDay}`,
       values: {
         [`:plan${index}`]: { S: plan },
@@ -145,7 +145,6 @@ function admitUpdate(
   };
 }
 
-/** The second write: records what was decided. */
 function saveUpdate(
   state: KeyState,
   { usage = state.usage, rejections }: Decision["save"],

@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Account } from "../../accounts/account.ts";
 import type { InspectedOrder, Inspection, Report } from "../check.ts";
-import { type AccountItems, accountOf, belongTogether, readItems } from "./accounts.ts";
+import { type AccountItems, belongTogether, readItems, toAccount } from "./accounts.ts";
 import { activeKeys, keyEntries, namedKeysOf } from "./admission-item.ts";
 import { callTimeout, createDynamodbClient } from "./client.ts";
 import { idOf } from "./list.ts";
@@ -49,7 +49,7 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
           if (!accountId) continue;
           const found = await readItems(accounts, accountId);
           if (isDetails === undefined && found !== undefined) yield* checked(accountId, found);
-          // Its details are written before an account is; so those of one that is being created are not reported.
+          // Details are written before their account: an account in creation has none to report.
           else if (isDetails !== undefined && found === undefined)
             report(
               `account ${accountId}`,
@@ -65,7 +65,7 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
   };
 
   function* checked(id: string, items: AccountItems): Generator<Account> {
-    const account = accountOf(items);
+    const account = toAccount(items);
     const subject = `account ${id}`;
     if (!belongTogether(items)) {
       const problem =

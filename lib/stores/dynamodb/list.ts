@@ -190,7 +190,7 @@ interface BucketPart {
  * page ends where the first bucket ran out. What was read beyond that is read again for the next page. If less than half
  * a page was found, mostly because few orders have the status, more is read, up to `MAX_READS` times.
  */
-export async function readPage(
+export async function readSortedPage(
   table: TableClient,
   { after, status, order, limit }: OrderQuery,
   signal: AbortSignal,

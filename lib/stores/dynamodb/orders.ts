@@ -22,7 +22,7 @@ import { validateOrderQuery } from "../../orders/order-query.ts";
 import type { ApplyResult, OrderStore, PlaceOutcome } from "../../orders/order-store.ts";
 import { orderToJson, readOrderToChange, readOrderWithHistory } from "../../orders/wire.ts";
 import { callTimeout } from "./client.ts";
-import { countOrders, createList, idOf, readPage } from "./list.ts";
+import { countOrders, createList, idOf, readSortedPage } from "./list.ts";
 import { orderKey } from "./schema.ts";
 import {
   type ConditionalUpdate,
@@ -49,9 +49,9 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
     const added = await table.add(item, key, signal);
     if (added.done) return { outcome: "placed", stored: item };
     const { before = {} } = added;
-    // Its token shows that this call has placed it: the response to the first attempt was lost.
+    // The token shows that this call has placed the order: the response to the first attempt was lost.
     const isPlaced = before[EVENT_LETTERS.place]?.S === change;
-    const outcome = isPlaced ? "placed" : isSame(before, item) ? "unchanged" : "conflict";
+    const outcome = isPlaced ? "placed" : isSameItem(before, item) ? "unchanged" : "conflict";
     return { outcome, stored: isPlaced ? item : before };
   };
 
@@ -63,7 +63,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
         const { id } = order.record;
         const earlier = placed.get(id);
         if (earlier !== undefined) {
-          return isSame((await earlier).stored, orderItem(order)) ? "unchanged" : "conflict";
+          return isSameItem((await earlier).stored, orderItem(order)) ? "unchanged" : "conflict";
         }
         const placing = placeOne(order, at, change);
         placed.set(id, placing);
@@ -106,7 +106,7 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
 
     async page(query) {
       validateOrderQuery(query);
-      return readPage(listTable, query, callTimeout());
+      return readSortedPage(listTable, query, callTimeout());
     },
 
     countByStatus: async () => countOrders(listTable),
@@ -115,7 +115,6 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
 
 interface Placed {
   readonly outcome: PlaceOutcome;
-  /** The item with this identifier afterwards. */
   readonly stored: Item;
 }
 
@@ -123,7 +122,7 @@ function orderItem({ record, status }: StoredOrder): Item {
   return { status: { S: status }, wire: { S: orderToJson(record) } };
 }
 
-function isSame(a: Item, b: Item): boolean {
+function isSameItem(a: Item, b: Item): boolean {
   return a["wire"]?.S === b["wire"]?.S && a["status"]?.S === b["status"]?.S;
 }
 

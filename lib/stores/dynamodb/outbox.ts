@@ -58,7 +58,6 @@ async function readSetting(table: TableClient): Promise<boolean> {
 }
 
 export function createOutbox(table: TableClient): Outbox {
-  /** The items of the index, which have only their keys, `u` and `o`. */
   async function readIndex(range: Partial<ReadRange>): Promise<Item[]> {
     const found: Item[] = [];
     const ofIndex = { ...range, index: OUTBOX_INDEX };
@@ -69,7 +68,6 @@ export function createOutbox(table: TableClient): Outbox {
     return found;
   }
 
-  /** The items of each bucket in a range of `u`. */
   async function readBuckets(range: string, values: Item, limit: number): Promise<readonly Item[]> {
     const found = await Promise.all(
       Array.from({ length: BUCKETS }, (_, bucket) =>
@@ -212,7 +210,7 @@ export function createOutbox(table: TableClient): Outbox {
       const isOfKind = (item: Item) => item["u"] !== undefined && isFailed(item) === (kind === "failed");
       const keys = (await readIndex({})).filter(isOfKind).sort(byAge).map(keyOf);
       const items: Item[] = [];
-      // Those that are delivered meanwhile make room for the next ones.
+      // Orders that are delivered meanwhile make room for the next ones.
       while (keys.length > 0 && items.length < limit) {
         const batch = keys.splice(0, Math.min(MAX_BATCH_KEYS, limit - items.length));
         items.push(...(await table.getAll(batch, callTimeout())).filter(isOfKind));

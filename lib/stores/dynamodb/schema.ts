@@ -142,7 +142,6 @@ export function bucketOf(id: bigint): number {
   return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(BUCKETS)) >> 64n);
 }
 
-/** The key of the item of an order. */
 export function orderKey(id: bigint) {
   return { bucket: { N: String(bucketOf(id)) }, id: { N: String(id) } };
 }

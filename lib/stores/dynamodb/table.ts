@@ -18,7 +18,6 @@ import { LAYOUT_VERSION } from "./schema.ts";
 /** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
 export type Attributes = Record<string, AttributeValue>;
 
-/** An item, or the primary key of an item. */
 export type Item = Attributes;
 
 export function numberValue(value: number): AttributeValue {
@@ -63,7 +62,6 @@ export function newWriteToken(): string {
  * `names` says otherwise.
  */
 export interface ConditionalUpdate {
-  /** Assignments, such as `#status = :to`. */
   readonly set: readonly string[];
   readonly remove?: readonly string[];
   readonly conditions: readonly string[];
@@ -85,7 +83,6 @@ export function combine(...parts: readonly Partial<ConditionalUpdate>[]): Condit
 
 interface WriteResult {
   readonly done: boolean;
-  /** The item before; `undefined` if there was none. */
   readonly before: Item | undefined;
 }
 
@@ -124,7 +121,6 @@ export interface TableClient {
   get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
   /** Gets several items in one request, in no particular order. Missing ones are omitted. */
   getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
-  /** Adds an item unless the key exists. */
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
   delete(key: Item, signal: AbortSignal): Promise<void>;
@@ -311,7 +307,7 @@ export interface ItemChange<Result> {
 
 const MAX_WRITES = 8;
 
-/** So many writes follow each other at once: two are usual without a race, if the first one finds another state. */
+/** Writes that follow each other at once: two are usual without a race, if the first one finds another state. */
 const WRITES_WITHOUT_WAIT = 3;
 
 /**
@@ -361,8 +357,8 @@ const incomplete = () => new StoreUnavailableError("Incomplete response from Dyn
  * Rejects a response that is no JSON object, such as an empty one of a proxy: the AWS client reads it as one without an
  * item. DynamoDB then sends `{}`.
  */
-function requireObject(command: Parameters<typeof readBody>[0]): void {
-  readBody(command, (body) => {
+function requireObject(command: Parameters<typeof rewriteBody>[0]): void {
+  rewriteBody(command, (body) => {
     if (body[0] !== OPENING_BRACE) throw incomplete();
     return body;
   });
@@ -376,7 +372,7 @@ const OPENING_BRACE = 0x7b;
  */
 function takeItems<Kept>(command: QueryCommand, keep: Keep<Kept>): () => Kept {
   let kept = keep([]);
-  readBody(command, async (body) => {
+  rewriteBody(command, async (body) => {
     await nextTurn();
     const { Items, ...rest } = JSON.parse(body.toString()) as { readonly Items?: readonly Item[] };
     if (Items === undefined) throw incomplete();
@@ -387,7 +383,7 @@ function takeItems<Kept>(command: QueryCommand, keep: Keep<Kept>): () => Kept {
 }
 
 /** Calls `convert` with the body of a successful response before the AWS client deserialises it. */
-function readBody(
+function rewriteBody(
   { middlewareStack }: { readonly middlewareStack: object },
   convert: (body: Buffer) => Buffer | Promise<Buffer>,
 ): void {
@@ -403,7 +399,7 @@ function readBody(
       return result;
     },
     // The client's own middleware of this step wraps this one, so this one gets the response first.
-    { name: "readBody", step: "deserialize", priority: "low" },
+    { name: "rewriteBody", step: "deserialize", priority: "low" },
   );
 }
 

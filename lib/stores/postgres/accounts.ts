@@ -132,7 +132,6 @@ export function createAccountStore(database: Database): AccountStore {
   };
 }
 
-/** Saves the plan and the keys of an account. Counters and rejections stay as they are. */
 function saveSettings(
   schema: string,
   { id, plan, customLimits, keys }: AccountSettings,

@@ -55,7 +55,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
   async function commitGroups(): Promise<void> {
     if (groups === MAX_GROUPS) return;
     groups++;
-    // What arrives in the rest of this turn of the event loop joins the group.
+    // Tasks that arrive in the rest of this turn of the event loop join the group.
     await new Promise<void>(schedule);
     for (let group = take((id) => !busy.has(id)); group.length > 0; group = take((id) => !busy.has(id))) {
       const locked = Map.groupBy(await commitGroup(group), accountOf);
@@ -65,7 +65,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     groups--;
   }
 
-  /** Takes the waiting tasks of accounts, which are then busy. */
   function take(isTaken: (accountId: string) => boolean): readonly Task[] {
     const group = waiting.filter((task) => isTaken(accountOf(task))).slice(0, MAX_GROUP_SIZE);
     const taken = new Set(group);
@@ -154,7 +153,7 @@ function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (A
     values: [[...new Set(tasks.map(accountOf))], [...new Set(tasks.map(({ key }) => key.hash))]],
   };
   const lockOrders = {
-    // Of an order that another transaction has locked, only what is committed: waiting would let all other tasks wait.
+    // An order that another transaction has locked is read as committed: a wait would stop all other tasks.
     text: `WITH locked AS (SELECT id, status, record, history FROM ${schema}.orders WHERE id = ANY ($1::bigint[])
                            FOR NO KEY UPDATE SKIP LOCKED)
            SELECT o.id, coalesce(l.status, o.status), coalesce(l.record, o.record), coalesce(l.history, o.history),
@@ -209,7 +208,7 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
       if (saved !== undefined && counted !== undefined) save(key, { ...saved, rejections: counted });
       return undefined;
     }
-    // It was committed, and the response was lost: decided again on the state before, and nothing is saved.
+    // The response to a commit was lost: the task is decided again on the state before, and nothing is saved.
     const isDone = isCommitted(task);
     const decision = decideAdmission(isDone ? withoutOneRequest(saved) : saved, at, policy);
     const { admission } = decision;

@@ -23,7 +23,6 @@ export interface Task {
   readonly operation?: StoreOperation | undefined;
   /** The change that `operation` makes. In the history of the order, its token shows that it has been made. */
   readonly change?: OrderChange | undefined;
-  /** How many rejections to record. */
   readonly rejections?: number;
   /** The instant of the call, from `performance.now()`. */
   readonly since: number;

@@ -38,7 +38,6 @@ function isConnectionString(text: unknown): boolean {
   return /^(postgres(ql)?:\/\/|socket:)/.test(text) && URL.canParse(text.replace("@/", "@host/"));
 }
 
-/** Throws `InvalidInputError` unless a pool can have this size. */
 export function validatePoolSize(size: number, option = "poolSize"): void {
   if (!Number.isSafeInteger(size) || size < 1)
     throw invalidInput(option, "Use a whole number of connections, at least 1.");

@@ -22,7 +22,6 @@ import type { Rows, Statement } from "./statement.ts";
 
 /** The part of a `Pool` of `pg` that the store uses, so that a pool of another driver can be adapted to it. */
 export interface PostgresPool {
-  /** Lends a connection. */
   connect(): Promise<PooledConnection>;
   readonly totalCount?: number;
   readonly idleCount?: number;
@@ -35,7 +34,6 @@ export interface PostgresConnection {
   readonly pipeline?: boolean;
   /** True if values arrive in a binary form, which the store does not read. */
   readonly binary?: boolean;
-  /** Sends a query. */
   query(
     query: PostgresQuery,
   ): Promise<{ readonly rows: readonly (readonly unknown[])[]; readonly command?: string }>;
@@ -43,7 +41,6 @@ export interface PostgresConnection {
 
 /** The connection of a pool. */
 export interface PooledConnection extends PostgresConnection {
-  /** Returns the connection to the pool, or closes it. */
   release(close?: boolean): void;
   /** The state in which the server answered last: `I` if no transaction is open, `T` in one, `E` in one that failed. */
   getTransactionStatus?(): string | null;
@@ -51,7 +48,6 @@ export interface PooledConnection extends PostgresConnection {
   on?(event: "error", listener: (error: Error) => void): unknown;
   /** Adds a listener for notices and warnings, without which nobody sees that a standby has not confirmed a commit. */
   on?(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
-  /** Removes a listener. */
   removeListener?(event: "error" | "notice", listener: (message: Error & PostgresNotice) => void): unknown;
 }
 
@@ -210,7 +206,6 @@ async function checkOut(pool: PostgresPool, deadline: number): Promise<PooledCon
   return settleWithin(msUntil(deadline) + 2 * MAX_REFUSED_PAUSE_MS, lent);
 }
 
-/** Asks until the server no longer refuses. */
 async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   for (let refusal: unknown; ; await sleep(Math.random() * MAX_REFUSED_PAUSE_MS)) {
     if (refusal === undefined && performance.now() >= deadline)

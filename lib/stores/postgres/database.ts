@@ -115,7 +115,6 @@ export function openDatabase(
   };
 }
 
-/** Runs one statement that changes rows, and returns those of its `RETURNING`. */
 export function write({ change }: Database, statement: Statement, durable = false): Promise<Rows> {
   return change({ durable, first: [statement], decide: ([rows = []]) => ({ result: () => rows }) });
 }
@@ -178,7 +177,7 @@ async function isCommitted(
   deadline: number,
 ): Promise<boolean> {
   const text = `SELECT pg_catalog.pg_xact_status($1::pg_catalog.xid8), ${STARTED_AT}, ${RECOVERED_AT}, ${SET_DURABLE}`;
-  // Each time it can have another session, which has not prepared it.
+  // Each call can have another session, which has not prepared the statement.
   const question = { text, values: [`${transaction}`], isRare: true };
   const ask = () =>
     withConnection(pool, deadline, async (send) => {
@@ -259,7 +258,7 @@ export function serverTimeoutMs(deadline: number): number {
   return Math.max(1, Math.floor(0.9 * (deadline - performance.now())));
 }
 
-/** What is read with the first statement of a reading transaction, beside the schema version. */
+/** Columns that a reading transaction selects beside the schema version. */
 const OF_READ = ["pg_is_in_recovery()"];
 
 export const SERVER_SECONDS = "extract(epoch FROM pg_catalog.clock_timestamp())";

@@ -3,7 +3,7 @@ import { keyOfAnother } from "../account-rows.ts";
 import type { PostgresNotice } from "./connection.ts";
 import type { Rows } from "./statement.ts";
 
-/** What the driver or the server reported. https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** An error of the driver or of the server. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   /** The code of the server. Empty if the driver reported the error: there is no connection, or no response. */
@@ -121,7 +121,6 @@ export function isLocalCommit({ code, routine }: PostgresNotice): boolean {
   return code === "01000" && routine !== "exec_stmt_raise";
 }
 
-/** The error of such a COMMIT. */
 export function notConfirmed(): Error {
   return new Error("The server has committed the transaction, and no synchronous standby has confirmed it.");
 }

@@ -90,7 +90,7 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
 
   return {
     async inspect(report) {
-      // What the role cannot read, or cannot read as a whole, is not read at all.
+      // A table that the role cannot read as a whole is not read at all.
       const isReadable = await seesAll(report);
       // Throws if the tables are of another version.
       if (isReadable) await read({ text: "SELECT true", values: [] });

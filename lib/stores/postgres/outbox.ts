@@ -90,7 +90,7 @@ export function createOutbox(database: Database): Outbox {
     },
 
     async lease(limit, at, lease) {
-      // A store in which nothing waits is only read.
+      // A store in which nothing waits needs no write transaction.
       const due = {
         text: `SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1 LIMIT 1`,
         values: [at],

@@ -39,7 +39,6 @@ BEGIN
 END `,
 };
 
-/** The triggers that call it while the outbox is on. */
 export const OUTBOX_TRIGGERS = ["outbox_placed", "outbox_changed"];
 
 /**
@@ -232,7 +231,7 @@ export function toLiteral(text: string): string {
 
 export const DEFAULT_SCHEMA = "store_orders";
 
-/** The result of a migration: the schema version before, 0 if there were no tables, and afterwards. */
+/** The versions of a schema before and after a migration; 0 if there were no tables. */
 export interface MigrationResult {
   readonly from: number;
   readonly to: number;

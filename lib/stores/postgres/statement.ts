@@ -2,7 +2,7 @@
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];
-  /** What is read of its rows `q`, if not all of them as they are. */
+  /** The columns of its rows `q`. @default all */
   readonly selected?: string;
   /** True if its text is seldom repeated, so that preparing it would save nothing. */
   readonly isRare?: boolean;

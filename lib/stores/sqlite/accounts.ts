@@ -81,7 +81,6 @@ export function createAccountStore(
   };
 }
 
-/** The accounts beyond an identifier with their keys. */
 export function readAccounts({ selectPage }: AccountStatements, after: string, limit: number) {
   return toAccounts(selectPage.all(after, limit) as unknown as unknown[][]);
 }
@@ -98,7 +97,6 @@ function ownerOf({ selectOwner }: AccountStatements, hash: string): string | und
   return selectOwner.get(hash)?.["account"] as string | undefined;
 }
 
-/** Saves the plan and the keys of an account. Counters and rejections stay as they are. */
 function saveSettings(sql: AccountStatements, { id, plan, customLimits, keys }: AccountSettings): void {
   sql.updatePlan.run(plan, customLimits?.perMinute ?? null, customLimits?.perDay ?? null, id);
   sql.deleteOtherKeys.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
@@ -154,7 +152,7 @@ export function accountStatements(db: DatabaseSync) {
     resetRejections: `UPDATE api_keys SET rejections_start = NULL, rejections_count = NULL, banned_until = NULL
       WHERE account = ? AND id = ?`,
   };
-  // Whoever else writes to the file can have stored an integer that a number cannot hold.
+  // Another program can have stored an integer that a number cannot hold.
   const ofAccounts = prepareAll(db, accounts, "setReturnArrays", "setReadBigInts");
   return { db, ...ofAccounts, ...prepareAll(db, others, "setReadBigInts") };
 }

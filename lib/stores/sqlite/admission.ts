@@ -127,7 +127,7 @@ function readKey({ selectKey, selectLargeKey }: AdmissionStatements, { accountId
     return row && readRow(row);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // Whoever else writes to the file can have stored an integer that a number cannot hold.
+    // Another program can have stored an integer that a number cannot hold.
     return readRow(toAccountRow(selectLargeKey.get(hash, accountId) as unknown as unknown[]));
   }
 }

@@ -46,7 +46,7 @@ export interface SqliteDatabase<Queries> {
   close(): Promise<void>;
 }
 
-/** What writes that follow each other pass on, so that each need not read and write it again. */
+/** State that writes in a sequence pass on: each need not read and write it again. */
 interface Sequence {
   /** Writes what has changed. Nothing is passed on after it. */
   end(): void;
@@ -85,7 +85,7 @@ export function openDatabase<Queries>(
   let queue: Job<Queries>[] = [];
   let draining: Promise<void> | undefined;
 
-  function healthyConnection(): Connection<Queries> {
+  function healthyConnection(): OpenDatabase<Queries> {
     if (isClosed) throw new StoreUnavailableError("The store was closed.");
     if (!mustReopen && connection.isCurrent()) return connection;
     const { db, file } = connection;
@@ -109,7 +109,7 @@ export function openDatabase<Queries>(
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // This forms the groups: what arrives in the rest of this turn of the event loop is added to the queue.
+      // Tasks that arrive in the rest of this turn of the event loop join the group.
       await new Promise<void>(schedule);
       const jobs = queue;
       queue = [];
@@ -205,7 +205,7 @@ export function openDatabase<Queries>(
   };
 }
 
-interface Connection<Queries> extends ReturnType<typeof transactionsOf> {
+interface OpenDatabase<Queries> extends ReturnType<typeof transactionsOf> {
   readonly db: DatabaseSync;
   readonly file: DatabaseFile;
   readonly queries: Queries;
@@ -223,7 +223,7 @@ function connect<Queries>(
   path: string,
   prepare: (db: DatabaseSync) => Queries,
   options: OpenOptions,
-): Connection<Queries> {
+): OpenDatabase<Queries> {
   if (StatementSync.prototype.setReturnArrays === undefined)
     throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
   const { db, isCurrent } = options.readOnly ? openReadOnly(path) : openToWrite(path, options);
@@ -268,7 +268,6 @@ function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): Return
  */
 type StatementOption = "setReturnArrays" | "setReadBigInts";
 
-/** Prepares statements by name. */
 export function prepareAll<Name extends string>(
   db: DatabaseSync,
   sql: Readonly<Record<Name, string>>,

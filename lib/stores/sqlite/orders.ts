@@ -134,7 +134,6 @@ export function orderQueries(db: DatabaseSync) {
     place: placeQuery(db),
     range: rangeQuery(db),
     listPage: listPageQuery(db),
-    /** The next orders from an identifier on, by status. */
     countFrom: (from: bigint) => countFrom.all(from, MAX_COUNTED_ROWS) as unknown as readonly CountRow[],
   };
 }

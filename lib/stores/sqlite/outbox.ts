@@ -37,7 +37,7 @@ export function createOutbox({
     isOn: () => read(({ outbox }) => outbox.selectTriggers.all().length === Object.keys(TRIGGERS).length),
 
     async lease(limit, at, lease) {
-      // A store in which nothing waits is only read.
+      // A store in which nothing waits needs no write transaction.
       const isDue = await read(({ outbox }) => outbox.due.get(at, 1) !== undefined);
       if (!isDue) return [];
       return write("relaxed", ({ outbox: { due, setLease } }) => {

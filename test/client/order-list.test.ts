@@ -87,13 +87,6 @@ test("a list yields the same orders however it is split (property)", async () =>
   );
 });
 
-test("a list is read from chunks of a single byte", async () => {
-  const text = ' [ {"id":9223372036854775807,"note":"\\"}],\\u20ac €😀\\\\"} , {"id":-1} ] \n';
-  expect(await read([...encode(text)].map((byte) => Uint8Array.of(byte)))).toEqual({
-    orders: [{ id: 9223372036854775807n }, { id: -1n }],
-  });
-});
-
 test("a list that ends anywhere early is an error after correct orders (property)", async () => {
   await assert(
     asyncProperty(lists, nat(), integer({ min: 1, max: 9 }), async ({ orders, text }, offset, size) => {

@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import * as z from "zod";
+import { defineOperation } from "../../lib/http/define-operation.ts";
 import { createHandler } from "../../lib/http/handler.ts";
+import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import { readStatus, store, whoAmI } from "./custom-operations-fixture.ts";
 
@@ -43,55 +41,41 @@ test("everything that is wrong with the paths, names and errors of operations is
   expect(create).toThrow(expect.objectContaining({ issues }));
 });
 
-test("an operation with a mistake in its types does not compile", async () => {
-  const root = new URL("../..", import.meta.url).pathname;
-  const folder = await mkdtemp(join(tmpdir(), "store-orders-operations-"));
-  const source = (line: string) => `
-import { createHandler, defineOperation, OPERATIONS } from "${root}lib/http/index.ts";
-import { createMemoryStore } from "${root}lib/stores/memory.ts";
-import * as z from "${root}node_modules/zod/index.js";
-const store = createMemoryStore();
-const data = { id: "a", method: "GET", tag: "a", summary: "a", description: "a", success: { status: 200, description: "a" } } as const;
+const success = { status: 200, description: "a" } as const;
+const about = { id: "a", method: "GET", tag: "a", summary: "a", description: "a", success } as const;
+const data = { ...about, path: "/a", errors: [] } as const;
 const parameters = { orderId: { description: "a" } };
-const post = { ...data, method: "POST", path: "/a", errors: [], body: z.object({ count: z.number() }) } as const;
+const atOrder = { ...data, path: "/a/{orderId}", parameters } as const;
 const ownErrors = { no_stock: { status: 409, message: "a" } } as const;
-${line}
-`;
-  const lines = [
-    `defineOperation({ ...data, path: "/a/{orderId}", parameters, errors: [], handle: async ({ parameters: { orderId } }) => ({ status: 200, body: String(orderId + 1n) }) });`,
-    `createHandler({ store, operations: [...OPERATIONS, { ...data, path: "/a", errors: [] }] });`,
-    `defineOperation({ ...data, path: "/a", errors: [] });`,
-    `defineOperation({ ...data, path: "/a/{orderId}", errors: [], handle: async () => ({ status: 200 }) });`,
-    `defineOperation({ ...data, path: "/a/{orderId}", parameters: { order: { description: "a" } }, errors: [], handle: async () => ({ status: 200 }) });`,
-    `defineOperation({ ...data, path: "/a/{orderId}", parameters, errors: [], handle: async ({ parameters: { id } }) => ({ status: 200, body: id }) });`,
-    `defineOperation({ ...data, path: "/a", errors: ["order_not_found"], handle: async () => ({ error: "pet_not_found" }) });`,
-    `defineOperation({ ...data, path: "/a", errors: ["gone"], handle: async () => ({ status: 200 }) });`,
-    `defineOperation({ ...post, ownErrors, handle: async ({ body, query }) => body.count > query ? { status: 200 } : { error: "no_stock" } });`,
-    `defineOperation({ ...post, ownErrors, handle: async ({ body }) => body.count.toFixed() ? { status: 200 } : { error: "no_stock" } });`,
-    `defineOperation({ ...post, ownErrors, handle: async ({ body }) => body.amount > 1 ? { status: 200 } : { error: "no_stock" } });`,
-    `defineOperation({ ...post, ownErrors, handle: async () => ({ error: "no_stocks" }) });`,
-    `defineOperation({ ...data, path: "/a", errors: [], handle: async ({ body }) => ({ status: 200, body: body.length }) });`,
+const post = { ...data, method: "POST", body: z.object({ count: z.string() }), ownErrors } as const;
+const ok = (body: string) => ({ status: 200, body }) as const;
+const none = { error: "no_stock" } as const;
+
+test("an operation with a mistake in its types does not compile, which the type check finds", () => {
+  const define = defineOperation;
+  const compiled = [
+    () => define({ ...atOrder, handle: async ({ parameters: { orderId } }) => ok(`${orderId + 1n}`) }),
+    () => define({ ...post, handle: async ({ body }) => (body.count.at(0) ? ok("") : none) }),
+    // @ts-expect-error: it is not made by defineOperation.
+    () => createHandler({ store, operations: [...OPERATIONS, data] }),
+    // @ts-expect-error: it does nothing.
+    () => define(data),
+    // @ts-expect-error: its parameter is not described.
+    () => define({ ...data, path: "/a/{orderId}", handle: async () => ok("") }),
+    // @ts-expect-error: another parameter is described.
+    () => define({ ...data, path: "/a/{id}", parameters, handle: async () => ok("") }),
+    // @ts-expect-error: another parameter is read.
+    () => define({ ...atOrder, handle: async ({ parameters: { id } }) => ok(id) }),
+    // @ts-expect-error: the error is not among its own.
+    () => define({ ...post, handle: async () => ({ error: "pet_not_found" }) }),
+    // @ts-expect-error: there is no such error.
+    () => define({ ...data, errors: ["gone"], handle: async () => ok("") }),
+    // @ts-expect-error: it takes no query.
+    () => define({ ...post, handle: async ({ query }) => ok(query.limit) }),
+    // @ts-expect-error: the body has no such field.
+    () => define({ ...post, handle: async ({ body }) => ok(body.amount) }),
+    // @ts-expect-error: it takes no body.
+    () => define({ ...data, handle: async ({ body }) => ok(body.count) }),
   ];
-  await Promise.all(lines.map((line, index) => writeFile(join(folder, `${index}.ts`), source(line))));
-  const compilerOptions = {
-    allowImportingTsExtensions: true,
-    rewriteRelativeImportExtensions: false,
-    declaration: false,
-    isolatedDeclarations: false,
-    noUnusedLocals: false,
-    typeRoots: [join(root, "node_modules/@types")],
-  };
-  const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(settings));
-  await writeFile(join(folder, "package.json"), '{"type":"module"}');
-  // It runs for seconds, so it collects no garbage.
-  const env = { ...process.env, GOGC: "off" };
-  const args = ["-p", folder, "--singleThreaded"];
-  const compiled = promisify(execFile)(join(root, "node_modules/.bin/tsc"), args, { env });
-  const { stdout = "" } = await compiled.catch((error: { stdout: string }) => error);
-  await rm(folder, { recursive: true });
-  const files = new Set([...stdout.matchAll(/(?:^|\/)(\d+)\.ts\(/gm)].map(([, file]) => file));
-  const valid = ["0", "9"];
-  const wrong = lines.map((_, index) => `${index}`).filter((index) => !valid.includes(index));
-  expect(files, stdout).toEqual(new Set(wrong));
+  for (const create of compiled.slice(0, 2)) expect(create).not.toThrow();
 });

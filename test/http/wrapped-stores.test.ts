@@ -121,16 +121,6 @@ const WRAPPINGS: readonly (readonly [
     },
   ],
   [
-    "both are wrapped, the accounts by a spread",
-    "guarded",
-    (store) => ({ ...guardedStore(store), accounts: spread(store.accounts) }),
-  ],
-  [
-    "both are wrapped, the accounts by a list of methods",
-    "guarded",
-    (store) => ({ ...guardedStore(store), accounts: listed(store.accounts) }),
-  ],
-  [
     "both are wrapped, and the accounts name the wrapper, on which they perform operations",
     "guarded, always asked",
     (store) => {
@@ -157,16 +147,10 @@ const WRAPPINGS: readonly (readonly [
   ],
   ["metrics wrap the store", "open, asked", counted],
   ["metrics wrap a store whose orders are wrapped", "guarded", (store) => counted(guardedStore(store))],
-  ["the orders that metrics have wrapped are wrapped", "guarded", (store) => guardedStore(counted(store))],
   [
     "each object has a proxy",
     "open, asked",
     (store) => proxied({ ...store, accounts: spread(store.accounts) }),
-  ],
-  [
-    "proxies wrap a store whose orders are wrapped",
-    "guarded",
-    (store) => proxied({ ...guardedStore(store), accounts: spread(store.accounts) }),
   ],
   [
     "the store wraps its orders whenever they are read",

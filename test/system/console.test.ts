@@ -95,22 +95,6 @@ describeInBrowser("the console in a browser", (browser) => {
     },
   );
 
-  test("a dialog of a table says all of its consequence, with the longest account and key", async () => {
-    const { page, at, accounts } = await openFilled({ viewport: { width: 1280, height: 844 } });
-    const id = "a".repeat(32);
-    await accounts.create(id, { plan: "free" });
-    await accounts.issueKey(id);
-    for (const [path, opener] of [
-      [`accounts/${id}`, "[data-opens^=revoke]"],
-      ["orders", "[data-opens^=cancel]"],
-    ] as const) {
-      await page.goto(at(path));
-      await page.click(opener);
-      await page.waitForSelector("dialog[open] >> text=/cannot be undone|no longer be shipped/");
-      await expectFits(page, path);
-    }
-  });
-
   test("a failure is visible in the dialog of its form, at its field or above the buttons, until the next attempt", async () => {
     const { page, at, accounts, store } = await openFilled({ viewport: { width: 390, height: 500 } });
     /** What is shown in the open dialog, where nothing covers it. */

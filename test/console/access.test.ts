@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
 import { createAccounts } from "../../lib/accounts/accounts.ts";
 import { generateKey } from "../../lib/accounts/api-key.ts";
@@ -10,7 +12,6 @@ import { AUTHORITIES } from "../../lib/domains/verification/caa.ts";
 import type { DnsResolver } from "../../lib/domains/verification/resolver.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { type ConsoleFixture, postHeaders, signIn, useConsole, useSession } from "../support/console.ts";
-import { sendRaw } from "../support/raw-request.ts";
 
 describe("the link", () => {
   const redeem = (console: ConsoleFixture, token: string, headers: Record<string, string> = {}) =>
@@ -109,10 +110,12 @@ const basePathOf = (console: ConsoleFixture) => new URL(console.at("x")).pathnam
 
 /** Sends a request as another program on the machine can, with any line and any header. */
 function send(console: ConsoleFixture, line: string, headers: readonly string[] = [], body = "") {
-  const { host, port } = new URL(console.origin);
+  const { host, hostname, port } = new URL(console.origin);
   const own = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: ${host}`];
   const all = [`${line} HTTP/1.1`, ...own, ...headers, "Connection: close"];
-  return sendRaw(Number(port), `${all.join("\r\n")}\r\n\r\n${body}`);
+  const socket = connect(Number(port), hostname);
+  socket.write(`${all.join("\r\n")}\r\n\r\n${body}`, "latin1");
+  return text(socket);
 }
 
 const statusOf = (response: string) => Number(response.slice(9, 12));

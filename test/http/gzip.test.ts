@@ -91,7 +91,7 @@ test("a HEAD of a long list reads one page and releases the store, with and with
   }
 });
 
-test.each([
+test.each<[string | null, boolean]>([
   [null, false],
   ["", false],
   ["gzip", true],
@@ -104,7 +104,8 @@ test.each([
   ["gzip;q=0, *", false],
   ["identity", false],
   ["gzipped", false],
-])("Accept-Encoding %j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
+  [`gzip${",".repeat(8_000)}`, false],
+])("Accept-Encoding %.20j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
   expect(acceptsGzip(header)).toBe(accepted);
 });
 

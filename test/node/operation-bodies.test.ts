@@ -109,16 +109,6 @@ describe("a body is received", () => {
       [401, "missing_api_key"],
     ]);
   });
-
-  test("in parts that arrive one after another", async () => {
-    const { connection, post, answered } = await start();
-    for (const part of post(text(40)).match(/.{1,20}/gs) ?? []) {
-      connection.send(part);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    connection.send(last);
-    expect((await answered())[0]).toEqual([200, "40"]);
-  });
 });
 
 describe("the response does not wait for the rest of the body, and closes the connection", () => {
@@ -187,34 +177,6 @@ test("a body is asked for only if its caller is admitted", async () => {
   const denied = openSocket(url);
   denied.send(head("measure", "Content-Length: 900\r\nExpect: 100-continue", "so_x"));
   expect((await denied.closed()).responses.map(({ status }) => status)).toEqual([401]);
-});
-
-test.each(["measure", "count"])("an incomplete request to %s has no effect", async (path) => {
-  const { connection, post, events } = await start();
-  connection.send(post(text(40), path).slice(0, -1));
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  expect([calls, events]).toEqual([0, []]);
-  connection.socket.end();
-  await connection.closed();
-  expect(calls).toBe(0);
-});
-
-test("an operation whose body a middleware has read is 500, and one without a body works", async () => {
-  const { handler, key, events } = await createHandlerFixture({ operations });
-  const serveOrders = toNodeHandler(handler);
-  const server = await listen(async (req, res) => {
-    for await (const _ of req);
-    serveOrders(req, res);
-  });
-  const url = `${server}/v1`;
-  const init = {
-    method: "POST",
-    body: text(1),
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-  };
-  expect((await fetch(`${url}/measure`, init)).status).toBe(500);
-  expect(String(events[0]?.error)).toMatch(/A middleware has read the body/);
-  expect((await fetch(`${url}/count`, init)).status).toBe(200);
 });
 
 describe("in a plain node:http server, a body that is not read to its end", () => {

@@ -30,6 +30,7 @@ afterAll(() => processes[Symbol.dispose]());
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const { version } = manifest;
+const SECRET = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
 
 const START_MESSAGE = new RegExp(
   [
@@ -42,18 +43,17 @@ const START_MESSAGE = new RegExp(
 );
 
 test("serve --webhook sends every change, also one of the command line, with a signature", async () => {
-  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
   const types = new Set<string>();
   const receiver = createServer(async (request, response) => {
     const body = await text(request);
     types.add(
-      (new Webhook(secret).verify(body, request.headers as Record<string, string>) as { type: string }).type,
+      (new Webhook(SECRET).verify(body, request.headers as Record<string, string>) as { type: string }).type,
     );
     response.writeHead(204).end();
   }).listen(0, "127.0.0.1");
   await once(receiver, "listening");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  writeFileSync(join(cli.directory, "secrets"), `${secret}\n`);
+  writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   const database = ["--database", "webhook.db"];
   const flags = ["--webhook", url, "--webhook-secret-file", "secrets"];
   const { stop } = await cli.serve([...database, ...flags]);
@@ -77,7 +77,7 @@ test.each([
     "--webhook-secret-file: Write whsec_",
   ],
 ])("serve %j is a usage error, and creates no database", async (flags, message) => {
-  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   writeFileSync(join(cli.directory, "weak"), "password\n");
   const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) });
@@ -86,10 +86,9 @@ test.each([
 });
 
 test("serve prints no secret of a webhook that was passed instead of a file, or is in another file", async () => {
-  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
-  writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${secret}" }`);
+  writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${SECRET}" }`);
   for (const flags of [
-    ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", secret],
+    ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", SECRET],
     ["--domains", "mistaken.yaml", "--plan", "pro"],
   ]) {
     const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
@@ -193,11 +192,10 @@ test.each([
 });
 
 describe("files that do not exist yet", () => {
-  const secret = `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`;
   test.each([
     ["--domains", "domains: { primary: orders.example.com }", ["--plan", "pro"]],
     ["--plans", "starter: { perMinute: 30, perDay: 500 }", []],
-    ["--webhook-secret-file", secret, ["--webhook", "http://127.0.0.1:9"]],
+    ["--webhook-secret-file", `${SECRET}\n`, ["--webhook", "http://127.0.0.1:9"]],
   ])("serve waits for the file of %s, and serves once it is there", async (flag, content, more) => {
     const file = `late${flag}`;
     const wait = async () => writeFileSync(join(cli.directory, file), content);
@@ -405,7 +403,7 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
   const store = createSqliteStore({ path: join(cli.directory, "ban.db") });
   const hash = hashKey(headers.authorization.replace("Bearer ", ""));
   const presented = { accountId: "demo", hash };
-  let usedUpIn = 0;
+  let [usedUpIn, recordedIn] = [0, 0];
   const isBanned = async () => {
     const now = Date.now();
     const minute = Math.floor(now / 60_000);
@@ -416,7 +414,10 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
     last = await fetch(`${url}/store/orders/9`, { method: "DELETE", headers });
     const { code } = (await last.json()) as { code: string };
     // What comes within ten seconds of the first 429 does not count towards a ban, unless one has counted in this minute.
-    if (code === "rate_limit_exceeded") await store.accounts.recordRejections(presented, 1, now);
+    if (code === "rate_limit_exceeded" && minute !== recordedIn) {
+      recordedIn = minute;
+      await store.accounts.recordRejections(presented, 1, now);
+    }
     return code === "api_key_banned";
   };
   await expect.poll(isBanned, { interval: 10, timeout: 20_000 }).toBe(true);
@@ -454,7 +455,7 @@ test("a stop takes eight seconds, although a receiver never answers: Docker kill
   await once(receiver, "listening");
   const connected = once(receiver, "request");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  writeFileSync(join(cli.directory, "secrets"), `whsec_${Buffer.alloc(32, "a").toString("base64")}\n`);
+  writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   const database = ["--database", "silent.db"];
   const { stop } = await cli.serve([...database, "--webhook", url, "--webhook-secret-file", "secrets"]);
   expect(await cli.json("database", "outbox", "on", ...database)).toMatchObject({ outbox: "on" });

@@ -30,16 +30,6 @@ test("a count that takes long goes on in the background, and no second one begin
   expect([counts.length, counter.of("pending"), counter.of()]).toEqual([1, 3, 7]);
 });
 
-test("after a count that took long, the next one is not due yet", async () => {
-  const { orders, counts } = storeThatCounts();
-  const counter = createOrderCounter(orders);
-  await counter.refresh();
-  counts[0]?.(COUNTS);
-  await counter.refresh();
-  await counter.refresh();
-  expect(counts.length).toBe(1);
-});
-
 test("a store that cannot be reached fails the count, and the next one can succeed", async () => {
   const { orders, counts } = storeThatCounts();
   const counter = createOrderCounter(orders);

@@ -13,19 +13,11 @@
  */
 
 export { type Failure, InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
-export type { AddressType } from "./addresses.ts";
 export { type FoundHost, type HostLookup, hostLookup } from "./host-lookup.ts";
-export {
-  type HostnameError,
-  type HostnameErrorCode,
-  type ParsedHostname,
-  parseCustomHost,
-  parseHostname,
-} from "./hostname.ts";
+export { type HostnameError, type ParsedHostname, parseCustomHost, parseHostname } from "./hostname.ts";
 export {
   type ConfiguredHost,
   type DomainMapping,
-  type DomainRedirect,
   type DomainsInput,
   type HostRole,
   hostsOf,
@@ -33,75 +25,45 @@ export {
 export {
   type DomainContext,
   defineDomains,
-  domainsFileJsonSchema,
   domainsJsonSchema,
   domainsSchema,
   type ParsedDomains,
   parseDomains,
   parseDomainsFile,
 } from "./parse.ts";
-export { type DnsRecord, RECORD_TTL_SECONDS, recordOf, recordsOf } from "./records.ts";
+export { type DnsRecord, recordsOf } from "./records.ts";
 export { type HostRoute, type HostRouter, type HostTable, hostTable } from "./routing.ts";
 export type {
   AuthorityAnswer,
   CertificateCheck,
-  CertificateErrorCode,
   CertificateProbe,
-  CertificateState,
-  DnsState,
   HostFacts,
   VerificationOptions,
 } from "./status/facts.ts";
-export { type AspectState, REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
+export { REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
 export {
   type AttentionReason,
   addHost,
-  CERTIFICATE_TIMEOUT_MS,
-  HOST_STATES,
   type HostState,
   type HostStatus,
   nextStatus,
   statusAt,
-  VALIDATION_TIMEOUT_MS,
 } from "./status/status.ts";
-export {
-  adviceFor,
-  describeProgress,
-  PROPAGATION,
-  type ProgressStep,
-  type SeenHost,
-  type StackHost,
-  type StackRecord,
-  type StackStatus,
-  stepsFor,
-} from "./status/steps.ts";
+export { adviceFor } from "./status/steps.ts";
 export {
   type HostReport,
-  type HostsVerificationOptions,
   type HostToVerify,
-  type ObservedHost,
-  observeHosts,
   type Verification,
-  type VerificationState,
   verifyHost,
   verifyHosts,
 } from "./status/verify.ts";
-export {
-  AUTHORITIES,
-  type AuthorityName,
-  type CertificateAuthority,
-  findAuthority,
-} from "./verification/caa.ts";
-export { findZone, type ZoneHints } from "./verification/find-zone.ts";
+export { AUTHORITIES, type CertificateAuthority, findAuthority } from "./verification/caa.ts";
 export type { Deployment } from "./verification/providers.ts";
 export {
-  type CaaRecord,
   type DnsAnswer,
   type DnsFailure,
   type DnsResolver,
-  type DsRecord,
   memoizeResolver,
   type RecordData,
   type RecordType,
 } from "./verification/resolver.ts";
-export type { ZoneMatch } from "./zone.ts";

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { showHost } from "../../domains/hostname.ts";
-import { PROPAGATION } from "../../domains/status/steps.ts";
+import type { HostState } from "../../domains/status/status.ts";
+import { causeOf, isUnanswered, PROPAGATION, STATE_NAMES, stepsFor } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
 import type { FileProblem } from "../../files/config-file.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -15,8 +16,7 @@ import {
   type View,
 } from "../page.ts";
 
-import { type DomainsContext, type KnownHosts, primaryOf } from "./hosts.ts";
-import { nextStep, stateBadge, UNKNOWN_TARGET } from "./verification.ts";
+import { type CheckedHost, DEPLOYMENT, type DomainsContext, type KnownHosts, primaryOf } from "./hosts.ts";
 
 export async function sendDomainsPage(
   c: ConsoleRequest,
@@ -37,7 +37,7 @@ export async function sendDomainsPage(
   const lacksTarget = snapshot.hosts.some(({ target }) => target === undefined);
   const left = progress.countAwaited();
   const body = html`${lacksTarget ? panel("target", "Nothing can be verified", html`<p>${UNKNOWN_TARGET}</p>`) : ""}
-    <section class="panel flush" aria-label="All domains">${hostTable(view, progress, snapshot)}</section>
+    <section class="panel flush" aria-label="All domains">${hostRows(view, progress, snapshot)}</section>
     <p class="quiet" id="progress" aria-live="polite">${left === 0 ? "" : `${left} of ${snapshot.hosts.length} hosts are still to be looked up.`}</p>
     ${addPanel(view, snapshot, result)}`;
   const removed = c.req.query("removed");
@@ -78,7 +78,7 @@ export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): stri
   return { primary: "Primary", alias: "Alias", redirect: `Redirect to ${primaryOf(snapshot)} (301)` }[role];
 }
 
-function hostTable(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
+function hostRows(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
   const rows = snapshot.hosts.map((each) => {
     const { host } = each;
     const role = describeRole(each, snapshot);
@@ -89,6 +89,34 @@ function hostTable(view: View, progress: DomainsContext["progress"], snapshot: K
     return { id: `host-${host}`, cells };
   });
   return table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.");
+}
+
+const LEVELS: Readonly<Record<HostState, string>> = {
+  pending_dns: "warn",
+  verified: "good",
+  certificate_pending: "warn",
+  live: "good",
+  needs_attention: "bad",
+};
+
+/** The state of a host as a badge, as this console has last seen it. */
+export function stateBadge(host: HostToVerify, checked: CheckedHost | undefined): Html {
+  if (checked === undefined) {
+    const text = host.target === undefined ? "Not verified" : "Looking up…";
+    return html`<span class="badge calm">${text}</span>`;
+  }
+  const { state } = checked.status;
+  if (isUnanswered(checked)) return html`<span class="badge warn">DNS did not answer</span>`;
+  return html`<span class="badge ${LEVELS[state]}">${STATE_NAMES[state]}</span>`;
+}
+
+/** The cause of the state of a host, and what to do first. */
+function nextStep(checked: CheckedHost | undefined): Html {
+  if (checked === undefined) return html``;
+  const cause = causeOf(checked) ?? "";
+  // Unless it is the cause itself.
+  const step = stepsFor(checked, DEPLOYMENT).find((each) => each !== cause) ?? "";
+  return html`${cause && html`<strong>${cause}</strong>`} <span class="quiet">${step}</span>`;
 }
 
 const COLUMNS = [["Domain", "name"], ["Role", "wide"], ["State", "says"], ["Actions"]] as const;
@@ -121,3 +149,7 @@ export function removeDialog(view: View, { host, role }: HostToVerify, { version
       <p class="quiet small">Remove its record at the DNS provider as well, so that no record points here.</p>`,
   });
 }
+
+/** What is missing in a console that was started without the host of the platform. */
+export const UNKNOWN_TARGET = html`The console does not know the host name of the platform, to which the records point, so it
+  can verify no domain. Start it again with <code>--target HOST</code>, or for one machine with <code>--address IP</code>.`;

@@ -1,13 +1,25 @@
 import { html } from "hono/html";
+import { formatDuration } from "../../core/text.ts";
+import type { Instant } from "../../core/time.ts";
 import { showHost } from "../../domains/hostname.ts";
-import { type DnsRecord, RECORD_TTL_SECONDS } from "../../domains/records.ts";
-import { explainZone } from "../../domains/status/facts.ts";
+import { type DnsRecord, RECORD_TTL_SECONDS, recordOf } from "../../domains/records.ts";
+import { REASONS, type Reason, withoutImplied } from "../../domains/status/reasons.ts";
+import { CERTIFICATE_TIMEOUT_MS } from "../../domains/status/status.ts";
+import { describeProgress, PROPAGATION, type ProgressStep, stepsFor } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
-import type { FormResult } from "../form.ts";
-import { type ConsoleRequest, type Html, type Notice, panel, sendPage } from "../page.ts";
-import { describeRole, problemsPanel, removeDialog } from "./domains-page.ts";
-import type { DomainsContext } from "./hosts.ts";
-import { notesOf, stateBadge, verificationPanel } from "./verification.ts";
+import { changeForm, type FormResult } from "../form.ts";
+import {
+  type ConsoleRequest,
+  formatInstant,
+  type Html,
+  type Notice,
+  panel,
+  pathOf,
+  sendPage,
+  type View,
+} from "../page.ts";
+import { describeRole, problemsPanel, removeDialog, stateBadge, UNKNOWN_TARGET } from "./domains-page.ts";
+import { type CheckedHost, DEPLOYMENT, type DomainsContext } from "./hosts.ts";
 
 /** Sends the page of one host, which is looked up again and again while it is on screen. */
 export async function sendHostPage(
@@ -26,13 +38,13 @@ export async function sendHostPage(
     const lead = html`<code>${name}</code> is not one of the domains.`;
     return sendPage(c, { ...page, title: "No such domain", lead, status: 404 });
   }
-  progress.follow([host]);
+  progress.followOne(host);
   const checked = progress.of(name);
   const lead = html`${describeRole(host, snapshot)}. To change its role, edit <code>primary</code>, <code>aliases</code>
     and <code>redirects</code> in <code>${file.name}</code>.`;
   const actions = html`${stateBadge(host, checked)}${removeDialog(view, host, snapshot)}`;
   const body = html`<div class="columns">
-      ${recordPanel(host, await progress.records(host), checked === undefined)}
+      ${recordPanel(host, checked?.seen.records)}
       ${verificationPanel(view, host, checked, context.clock())}
     </div>`;
   const isRunning = checked === undefined && host.target !== undefined;
@@ -54,8 +66,11 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
   return { kind: "success", message };
 }
 
-/** The records to set at the DNS provider, with buttons that copy names and values. Their zone may be a guess. */
-function recordPanel({ target }: HostToVerify, records: readonly DnsRecord[], showsNotes: boolean): Html {
+/** The records to set at the DNS provider, with buttons that copy names and values. Without a target, their zone is a guess. */
+function recordPanel(host: HostToVerify, found: readonly DnsRecord[] | undefined): Html {
+  const { target } = host;
+  const records =
+    target === undefined ? [recordOf(host, "", host.zone === undefined ? [] : [host.zone])] : (found ?? []);
   const lists = records.map(({ type, name, zone, value, alternatives }, index) => {
     const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
     const id = (part: string) => (index === 0 ? `record-${part}` : `record-${part}-${index + 1}`);
@@ -67,9 +82,9 @@ function recordPanel({ target }: HostToVerify, records: readonly DnsRecord[], sh
       ${row("TTL", undefined, `${RECORD_TTL_SECONDS}`, "seconds, one hour")}
     </dl>${type === "ALIAS" || type === "ANAME" ? APEX : ""}`;
   });
-  const notes = showsNotes ? notesOf(records.slice(0, 1).flatMap(explainZone)) : "";
-  const title = `${records.length === 1 ? "Record" : "Records"} to set at the DNS provider`;
-  return panel("record", title, html`${lists}${notes}`);
+  const title = `${records.length > 1 ? "Records" : "Record"} to set at the DNS provider`;
+  const body = records.length === 0 ? html`<p>DNS is asked which zone the host is in.</p>` : html`${lists}`;
+  return panel("record", title, body);
 }
 
 const APEX = html`<p class="quiet small">An apex domain cannot have a CNAME record. Not every DNS provider has ALIAS or ANAME
@@ -83,5 +98,73 @@ function row(label: string, id: string | undefined, value: string, hint: string)
     <dt>${label}</dt>
     <dd><code${id && html` id="${id}"`}>${value}</code> <span class="quiet small">${hint}</span></dd>
     ${id && html`<dd><button type="button" data-copy="${id}" aria-label="Copy ${label.toLowerCase()}">Copy</button></dd>`}
+  </div>`;
+}
+
+/** The verification of a host: its progress to live, every reason, and the next steps. */
+function verificationPanel(
+  view: View,
+  host: HostToVerify,
+  checked: CheckedHost | undefined,
+  now: Instant,
+): Html {
+  const again = checked?.status.state === "needs_attention" ? "Re-verify" : "Verify again";
+  const form = changeForm(
+    view,
+    pathOf(view, "domains", host.host, "verify"),
+    html`<button class="main">${again}</button>`,
+  );
+  const canVerify = host.target !== undefined;
+  const body = !canVerify
+    ? html`<p>${UNKNOWN_TARGET}</p>`
+    : checked === undefined
+      ? html`<p>The host is being looked up. ${PROPAGATION}</p>`
+      : html`<p class="small">Looked up at <span class="number">${formatInstant(checked.observedAt)}</span>.</p> ${result(checked, now)}`;
+  return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
+}
+
+function result(checked: CheckedHost, now: Instant): Html {
+  const { reasons, notes } = checked.seen;
+  const todo = stepsFor(checked, DEPLOYMENT);
+  return html`<ol class="steps" aria-label="Progress">${describeProgress(checked).map((step) => progressStep(step, checked))}</ol>
+    ${deadline(checked, now)}
+    ${withoutImplied(reasons).map(reasonCard)}
+    ${notes.map((note) => html`<p class="small">${note}</p>`)}
+    ${todo.length === 0 ? "" : html`<h3>What to do</h3><ol class="plain-list">${todo.map((step) => html`<li>${step}</li>`)}</ol>`}`;
+}
+
+const STATUS_NAMES: Readonly<Record<ProgressStep["status"], readonly [mark: string, name: string]>> = {
+  done: ["✓", "done"],
+  current: ["…", "in progress"],
+  failed: ["✕", "failed"],
+  next: ["", "not reached"],
+};
+
+function progressStep({ name, status, detail }: ProgressStep, checked: CheckedHost): Html {
+  const [mark, word] = STATUS_NAMES[status];
+  const { verifiedAt } = checked.status;
+  const at = name === "verified" && verifiedAt !== undefined ? formatInstant(verifiedAt) : "";
+  return html`<li class="${status}"${status === "current" ? html` aria-current="step"` : ""}>
+    <span class="mark" aria-hidden="true">${mark}</span>
+    <span><strong>${name}</strong> <span class="sr">${word}</span>
+    <span class="quiet small detail">${[at, detail].filter(Boolean).join("; ")}</span></span>
+  </li>`;
+}
+
+/** The 30-minute rule, while it runs. */
+function deadline({ status: { state, verifiedAt } }: CheckedHost, now: Instant): Html | "" {
+  if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return "";
+  const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - now);
+  return html`<p class="small">A certificate may take 30 minutes after verification. <span class="number">${left}</span>
+    left; then the domain needs attention, and Re-verify starts a new attempt.</p>`;
+}
+
+function reasonCard({ code, found, expected }: Reason): Html {
+  return html`<div class="reason">
+    <h3>${REASONS[code].title}</h3>
+    <dl class="facts">
+      <dt>Found</dt><dd><code>${found}</code></dd>
+      <dt>Expected</dt><dd><code>${expected}</code></dd>
+    </dl>
   </div>`;
 }

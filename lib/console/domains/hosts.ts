@@ -1,17 +1,15 @@
 /** The hosts of the project, and how far each is on its way to live. */
-import { setTimeout as wait } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { hostsOf } from "../../domains/mapping.ts";
-import { type DnsRecord, recordsAt, type Target } from "../../domains/records.ts";
-import { type CertificateProbe, findRecords } from "../../domains/status/facts.ts";
+import type { Target } from "../../domains/records.ts";
+import type { CertificateProbe } from "../../domains/status/facts.ts";
 import { addHost, nextStatus, statusAt } from "../../domains/status/status.ts";
 import type { SeenHost } from "../../domains/status/steps.ts";
 import { type HostToVerify, type ObservedHost, observeHosts } from "../../domains/status/verify.ts";
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import type { Deployment } from "../../domains/verification/providers.ts";
-import { type DnsResolver, memoizeResolver } from "../../domains/verification/resolver.ts";
-import { locateInZone } from "../../domains/zone.ts";
+import type { DnsResolver } from "../../domains/verification/resolver.ts";
 
 import type { FileProblem } from "../../files/config-file.ts";
 import {
@@ -93,10 +91,6 @@ export interface CheckedHost extends SeenHost {
   readonly observedAt: Instant;
 }
 
-/** The time for which a record that was looked up is shown, and the time that a page waits for it. */
-const MAX_RECORD_AGE_MS = 60_000;
-const MAX_RECORD_WAIT_MS = 1_000;
-
 /** The number of hosts that are looked up at the same time for the list, each with some twenty queries. */
 const MAX_CHECKS = 8;
 
@@ -113,7 +107,6 @@ export function createProgress(
 ) {
   const verification = { resolver, authorities, probe, deployment: DEPLOYMENT };
   const checked = new Map<string, CheckedHost>();
-  const records = new Map<string, { readonly at: Instant; readonly found: Promise<readonly DnsRecord[]> }>();
   const running = new Map<string, Promise<void>>();
   /** The hosts that somebody waits for: those that were not looked up yet, and all after "Verify all". */
   const awaited = new Set<string>();
@@ -126,7 +119,6 @@ export function createProgress(
     const at = clock();
     const before = checked.get(host.host)?.status ?? addHost(host.host, at);
     checked.set(host.host, { status: nextStatus(before, seen, at), seen, observedAt: at });
-    records.set(host.host, { at, found: Promise.resolve(seen.records) });
   }
 
   /** One verification of a host at a time. It never throws: an error is part of its result. */
@@ -163,16 +155,6 @@ export function createProgress(
 
   return {
     of,
-    /** The records that a host needs, in the zone that DNS has. Until DNS has answered, its zone is a guess. */
-    records(host: HostToVerify): Promise<readonly DnsRecord[]> {
-      const { target = "", zone } = host;
-      const last = records.get(host.host);
-      const isOld = last === undefined || clock() - last.at >= MAX_RECORD_AGE_MS;
-      const found = isOld ? findRecords(memoizeResolver(resolver), host, target, { zone }) : last.found;
-      if (isOld) records.set(host.host, { at: clock(), found });
-      const guess = recordsAt(locateInZone(host.host, zone === undefined ? [] : [zone]), host, target);
-      return Promise.race([found, wait(MAX_RECORD_WAIT_MS, guess, { ref: false })]);
-    },
     /** Verifies a host now. One that needs attention starts anew. */
     async verify(host: HostToVerify): Promise<void> {
       await running.get(host.host);
@@ -194,12 +176,15 @@ export function createProgress(
       for (const { host } of due) if (!checked.has(host)) awaited.add(host);
       if (due.length > 0) check(due);
     },
+    /** The same for the page of one host, which does not wait for a list. */
+    followOne(host: HostToVerify): void {
+      if (isDue(host)) void start(host);
+    },
     /** The number of hosts that somebody waits for. */
     countAwaited: (): number => awaited.size,
     /** Removes the progress of every host except these. */
     keep(hosts: readonly string[]): void {
-      for (const known of [checked, records])
-        for (const host of known.keys()) if (!hosts.includes(host)) known.delete(host);
+      for (const host of checked.keys()) if (!hosts.includes(host)) checked.delete(host);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createProgress } from "../../../lib/console/domains/hosts.ts";
 import { adviceFor, stepsFor } from "../../../lib/domains/status/steps.ts";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
@@ -123,15 +123,11 @@ test("a host that was removed is forgotten", async () => {
   expect(progress.of(HOST.host)).toBeUndefined();
 });
 
-test("the record of a host is in the zone that was given or that DNS has, and in a guess while DNS is silent", async () => {
-  const { progress } = useProgress();
-  const host = { ...HOST, host: "www.sub.example.com" };
-  expect(await progress.records({ ...host, zone: "sub.example.com" })).toMatchObject([
-    { zoneSource: "given", name: "www" },
-  ]);
-  const silent = createProgress(
-    { resolver: () => new Promise(() => {}), probe: vi.fn(), authorities: [] },
-    () => 0,
-  );
-  expect(await silent.records(host)).toMatchObject([{ zoneSource: "public_suffix_list", name: "www.sub" }]);
+test("the page of a host does not wait for the list, and shows its record in the zone that was given or that DNS has", async () => {
+  const { progress, settle } = useProgress();
+  const host = { ...HOST, host: "www.sub.example.com", zone: "sub.example.com" };
+  progress.follow([HOST]);
+  progress.followOne(host);
+  await settle();
+  expect(progress.of(host.host)?.seen.records).toMatchObject([{ zoneSource: "given", name: "www" }]);
 });

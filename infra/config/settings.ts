@@ -113,19 +113,14 @@ const otherSettings = settingsSchema.omit({ domains: true });
 /** Settings by key, as they are written in a stack file or in a program. */
 type RawSettings = Readonly<Record<string, unknown>>;
 
-/** An earlier version had this setting, with the command `store-orders release`. */
-const CANARY =
-  "Remove this key, and 'store-orders release' from your pipeline: an update now serves at once. See infra/recovery.md#roll-back.";
-
 function parseSettingValues(raw: RawSettings): SettingsResult {
-  const { domains: mapping, canary, ...others } = raw;
+  const { domains: mapping, ...others } = raw;
   const parsed = otherSettings.safeParse(others);
   const topLevelKeys = (path: readonly PropertyKey[]) =>
     path.length === 0 ? Object.keys(settingsSchema.shape) : [];
   const hosts = mapping === undefined ? undefined : parseDomains(mapping, { plan: planOf(raw) });
   const domains = hosts?.ok === true ? hosts.domains : undefined;
   const issues = [
-    ...(canary === undefined ? [] : [{ path: "canary", message: CANARY }]),
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, topLevelKeys))),
     ...(hosts?.ok === false ? hosts.issues : []),
     ...(parsed.success && hosts?.ok !== false ? findHostIssues(others, parsed.data, domains) : []),

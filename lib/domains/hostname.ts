@@ -130,21 +130,11 @@ function validateLabel(label: string): HostnameError | undefined {
     const message = `The label ${label} is not valid punycode. Write the name in its own script instead.`;
     return invalid("invalid_idn", message);
   }
-  if (!areJoinersValid(written)) return INVALID_IDN;
   const scripts = LOOK_ALIKE_SCRIPTS.filter(([, script]) => script.test(written)).map(([name]) => name);
   if (scripts.length < 2) return undefined;
   const message = `The label ${written} (${label}) mixes ${scripts.join(" and ")} letters, which look alike. Write it in one script.`;
   return invalid("invalid_idn", message);
 }
-
-/** True if each invisible joiner of a label is in a valid place (RFC 5892, appendix A). Some parsers check only the first. */
-function areJoinersValid(written: string): boolean {
-  return [...written.matchAll(JOINERS)].every(
-    ({ index }) => parseHost(written.slice(0, index).replace(JOINERS, "") + written.slice(index)) !== "",
-  );
-}
-
-const JOINERS = /[\u200c\u200d]/g;
 
 /** Decodes a label without its prefix `xn--` (RFC 3492, section 6.2); `undefined` if it is not valid. */
 function decodePunycode(encoded: string): string | undefined {

@@ -2,7 +2,7 @@
  * The file that `serve --domains` reads, and that the console shows and changes. Others edit it too: so it is read in bounded
  * time, edited so that its comments and its order stay, and replaced at once.
  */
-import { constants, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as yaml from "yaml";
@@ -100,9 +100,7 @@ export type DomainsChange =
 /** The reason why a valid change was not made. */
 interface Failure {
   readonly ok: false;
-  readonly code:
-    | ("unreadable" | "not_written" | "not_editable")
-    | ("file_changed" | "invalid_file" | "host_not_found");
+  readonly code: "unreadable" | "not_written" | "not_editable" | "file_changed" | "invalid_file";
   readonly message: string;
 }
 
@@ -139,9 +137,6 @@ export function changeDomains(
 ): { readonly ok: true; readonly text: string } | Exclude<DomainsChange, { ok: true }> {
   const before = parseConfig(text, validatorFor(plan));
   if (!before.ok) return fail("invalid_file", "The file has an error, so nothing was written. Fix it first.");
-  const isThere = hostsOf(before.value).some(({ host }) => host === change.host);
-  if (change.kind === "remove" && !isThere)
-    return fail("host_not_found", `${change.host} is not in the file any more.`);
   const changed = editText(text, before.document, change);
   if (changed === undefined) return NOT_EDITABLE;
   const after = parseConfig(changed, validatorFor(plan));
@@ -228,7 +223,6 @@ export async function replaceFile(path: string, before: TextFile, text: string):
     await rename(next, realPath);
     await file.close();
     file = undefined;
-    await syncDirectory(dirname(realPath));
     return { ok: true };
   } catch (error) {
     const code = systemErrorCode(error);
@@ -249,9 +243,4 @@ async function keepOwnerAndMode(file: FileHandle, path: string): Promise<void> {
   const own = await file.stat();
   if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid);
   await file.chmod(mode & 0o7777);
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, constants.O_RDONLY);
-  await directory.sync();
 }

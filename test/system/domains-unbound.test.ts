@@ -356,8 +356,8 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       some.alias.com | pool | pending_dns | stray_address | A 192.0.2.9 | remove the A record of some
       none.alias.com | pool | pending_dns | blocking_address | A 192.0.2.9 | remove the A record of none
       // The registrar has parked the domain.
-      www.parked.com | platform | pending_dns | blocking_address | A 192.0.2.80 | DNS asks ns1.parking.org for parked.com, which look like a registrar's parking
-      parked.com | platform | pending_dns | wrong_target | A 192.0.2.80 | enter those at the registrar. Otherwise:
+      www.parked.com | platform | pending_dns | blocking_address | A 192.0.2.80 | DNS asks ns1.parking.org for parked.com
+      parked.com | platform | pending_dns | wrong_target | A 192.0.2.80 | enter those at the registrar.
       // A name that exists only because of one below it has no record of the wildcard.
       shadow.wild.com | platform | pending_dns | record_missing | although the name exists | add the CNAME record: name shadow
       any.wild.com | platform | pending_dns | wrong_target | as for every name that matches | set the CNAME record in place

@@ -4,7 +4,7 @@ import { RECORD_TTL_SECONDS } from "../records.ts";
 import type { Reason, ReasonCode } from "../status/reasons.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { HostCheckInput, ServerResult } from "./host-check.ts";
-import { isParkingServer, isProxyAddress, SET_AGAIN, STACK_ZONES } from "./providers.ts";
+import { isProxyAddress, SET_AGAIN, STACK_ZONES } from "./providers.ts";
 import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
 import type { AddressComparison } from "./target-addresses.ts";
 
@@ -19,13 +19,11 @@ export function explain(input: HostCheckInput) {
     registrableDomainOf(zone) === zone
       ? "enter those at the registrar"
       : `set those as the NS records of ${zone} in the zone above`;
-  const isParked = nameServers.some(isParkingServer);
-  const looks = isParked ? ", which look like a registrar's parking" : "";
   // Whoever has set the right record, but at another provider, has to change the delegation and no record.
   const delegation =
     nameServers.length === 0
       ? ""
-      : `DNS asks ${nameServers.join(", ")} for ${zone}${looks}: if your provider's name servers are others, ${enterNameServers}.`;
+      : `DNS asks ${nameServers.join(", ")} for ${zone}: if your provider's name servers are others, ${enterNameServers}.`;
   const type = apex ? describeApexRecord(apexRecord) : "CNAME";
   const right = addresses === undefined ? `${type} ${target}` : formatAddresses(addresses);
   const ttl = `TTL ${RECORD_TTL_SECONDS}`;
@@ -45,8 +43,7 @@ export function explain(input: HostCheckInput) {
 
   function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
     const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
-    const parts = isParked && about !== "" ? [about, `Otherwise: ${fix}`] : [fix, about];
-    return { code, host, name, found, expected, fix: parts.filter(Boolean).join(" ") };
+    return { code, host, name, found, expected, fix: [fix, about].filter(Boolean).join(" ") };
   }
 
   /** Names each address: beside it, the same name can have one that is right. */

@@ -50,13 +50,3 @@ export const CLOUDFLARE_RANGES: readonly string[] = `
 
 /** True for an address of Cloudflare's proxy, which hides the target of a record. */
 export const isProxyAddress = (address: string): boolean => isInRanges(address, CLOUDFLARE_RANGES);
-
-/** True for a name server of those that registrars give domains which nothing is set up for. */
-export function isParkingServer(nameServer: string): boolean {
-  const isNamedSo = /park(ed|ing)?([.-]|crew|logic|$)/.test(nameServer);
-  return isNamedSo || PARKING.some((zone) => isWithin(nameServer, zone));
-}
-
-/** The zones of name servers that park domains, and whose names do not say so. */
-const PARKING =
-  "above.com afternic.com bodis.com dan.com huge-domains.com namefind.com undeveloped.com".split(" ");

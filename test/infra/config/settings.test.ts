@@ -150,7 +150,6 @@ describe("an invalid configuration is reported with the key and the fix", () => 
     ["a prefix instead of names", { tables: "shop" }],
     ["a former name with an organization", { renamedFrom: "acme/shop/production" }],
     ["a misspelt key", { protected: true }],
-    ["a setting of an earlier version", { canary: false }],
     ["text instead of a boolean", { protect: "yes" }],
     ["an unknown DNS provider", { dns: "bind" }],
     ["a host that is not configured", { reverify: { "order.example.com": 1 }, plan: "pro", domains }],

@@ -130,19 +130,22 @@ const STATUS = {
   next: texts("What to do, one step for each entry."),
   since: text("While a certificate is awaited: when it was requested."),
   until: text("While a certificate is awaited: until when ACM waits."),
-  record: { ...reference("Record"), description: "The DNS record that the host needs." },
-  validationRecord: { ...reference("Record"), description: "The record by which ACM validates the host." },
+  record: { ...reference("StackRecord"), description: "The DNS record that the host needs." },
+  validationRecord: {
+    ...reference("StackRecord"),
+    description: "The record by which ACM validates the host.",
+  },
 };
 const STATUS_REQUIRED = ["dns", "state", "reason", "next", "record"];
 
 const STATUS_TYPES = {
-  [typeName("HostStatus")]: {
+  [typeName("StackHost")]: {
     type: "object",
     description: "A host of the service.",
     properties: { role: text("`primary`, `alias` or `redirect`."), ...STATUS },
     required: ["role", ...STATUS_REQUIRED],
   },
-  [typeName("Record")]: {
+  [typeName("StackRecord")]: {
     type: "object",
     description: "A DNS record.",
     properties: {
@@ -161,7 +164,7 @@ const SERVICE_OUTPUTS = {
   dashboardUrl: text("The CloudWatch dashboard."),
   domainStatus: {
     type: "object",
-    additionalProperties: reference("HostStatus"),
+    additionalProperties: reference("StackHost"),
     description: "By host: its state, the next steps, and the DNS record that it needs.",
   },
   ordersTable: text("The name of the table of orders."),

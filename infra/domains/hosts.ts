@@ -1,6 +1,6 @@
 import type * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
-import { RECORD_TTL_SECONDS, recordOf } from "../../lib/domains/records.ts";
+import { RECORD_TTL_SECONDS } from "../../lib/domains/records.ts";
 import type { StackHost, StackRecord, StackStatus } from "../../lib/domains/status/steps.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 import { API_VERSION_PATH } from "../../lib/http/operations.ts";
@@ -68,11 +68,11 @@ function urlOf(host: string, basePath: string): string {
 
 export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
   const { host, role, dns } = plan;
-  const knownZones = plan.zone === undefined ? [] : [plan.zone];
-  const { zone, type, name, ttl } = recordOf({ host, role }, "", knownZones);
+  const { zone, label, apex } = locateInZone(host, plan.zone === undefined ? [] : [plan.zone]);
   const { target, status } = domain;
   // Describes the record; `CustomDomain` creates it.
-  const form = dns.provider === "manual" ? { type, ttl } : DNS_PROVIDERS[dns.provider].routeOutput;
+  const byHand = { type: apex ? "ALIAS" : "CNAME", ttl: RECORD_TTL_SECONDS };
+  const form = dns.provider === "manual" ? byHand : DNS_PROVIDERS[dns.provider].routeOutput;
   const { validationRecord: requested } = domain;
   const validationRecord = requested && { validationRecord: validationOutput(domain, requested, zone) };
   return {
@@ -84,7 +84,7 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
     next: status.next,
     since: status.apply(({ since }) => since),
     until: status.apply(({ until }) => until),
-    record: { zone, name, ...form, ...(target === undefined ? {} : { value: target }) },
+    record: { zone, name: label, ...form, ...(target === undefined ? {} : { value: target }) },
     ...validationRecord,
   };
 }

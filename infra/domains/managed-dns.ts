@@ -174,13 +174,13 @@ export function findRecordConflicts(
   return [
     ...conflicts.map((record) => {
       const isSingle = !conflicts.some((each) => each !== record && each.type === record.type);
-      return `${host}: ${describeRecord(record)} ${explainConflict(record, zone, mark, isSingle)}`;
+      return `${host}: ${formatRecord(record)} ${explainConflict(record, zone, mark, isSingle)}`;
     }),
     ...(adopt === undefined || isPresent ? [] : [missing]),
   ];
 }
 
-function describeRecord({ id, name, type, content, comment }: ZoneRecord): string {
+function formatRecord({ id, name, type, content, comment }: ZoneRecord): string {
   // The identifier of a record at Route 53 ends with it.
   const note = !comment || id.endsWith(comment) ? "" : `, comment '${comment}'`;
   return `${type} ${name} → ${content} (record ${id}${note})`;

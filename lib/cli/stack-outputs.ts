@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { InvalidInputError, invalidInput, toIssues } from "../core/errors.ts";
 import { parseHostname } from "../domains/hostname.ts";
+import { toHostname } from "../domains/parse.ts";
 import { ATTENTION_REASONS, HOST_STATES } from "../domains/status/status.ts";
 import type { StackHost, StackRecord, StackStatus } from "../domains/status/steps.ts";
 import type { HostToVerify } from "../domains/status/verify.ts";
@@ -16,12 +17,7 @@ export interface StackDomains {
 
 const time = z.iso.datetime();
 
-const hostname = z.string().transform((text, context) => {
-  const parsed = parseHostname(text);
-  if (parsed.ok) return parsed.hostname;
-  context.issues.push({ code: "custom", message: parsed.message, input: text });
-  return z.NEVER;
-});
+const hostname = z.string().transform(toHostname(parseHostname));
 
 const recordShape = {
   zone: z.string().optional(),

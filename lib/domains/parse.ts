@@ -2,7 +2,7 @@ import * as z from "zod";
 import { assertOptions, formatPath, InvalidInputError, type Issue, toIssues } from "../core/errors.ts";
 import { withoutEval } from "../core/schema.ts";
 import { PLANS, type Plan } from "../plans/plan-limits.ts";
-import { parseCustomHost } from "./hostname.ts";
+import { type ParsedHostname, parseCustomHost } from "./hostname.ts";
 import type { DomainMapping, DomainsInput } from "./mapping.ts";
 
 /** A validated mapping, or everything that is wrong with the input. */
@@ -68,12 +68,17 @@ const hostname = z
     pattern: "^[^\\s:/?#@*_\\\\.。．｡]+([.。．｡][^\\s:/?#@*_\\\\.。．｡]+)+[.。．｡]?$",
     patternErrorMessage: "Write a hostname such as orders.example.com, without a scheme, a port or a path.",
   })
-  .transform((text, context) => {
-    const parsed = parseCustomHost(text);
+  .transform(toHostname(parseCustomHost));
+
+/** Transforms a string of a schema to a hostname in normal form. */
+export function toHostname(parse: (text: string) => ParsedHostname) {
+  return (text: string, context: z.RefinementCtx): string => {
+    const parsed = parse(text);
     if (parsed.ok) return parsed.hostname;
     context.issues.push({ code: "custom", message: parsed.message, input: text });
     return z.NEVER;
-  });
+  };
+}
 
 const redirectSchema = withoutEval(() =>
   z.strictObject(

@@ -28,36 +28,20 @@ export interface DnsRecord extends ConfiguredHost {
 /** Alternatives to ALIAS at an apex, if the provider has none: another name for it, or a CNAME that it flattens. */
 const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
 
-/** Returns the record that points a host at the platform host. Its zone is one of the known zones, or a guess. */
-export function recordOf(host: ConfiguredHost, target: string, knownZones?: readonly string[]): DnsRecord {
-  return recordIn(locateInZone(host.host, knownZones), host, target);
-}
-
-export function recordIn(
-  { zone, zoneSource, label, apex }: ZoneMatch,
-  { host, role }: ConfiguredHost,
-  target: string,
-): DnsRecord {
-  return {
-    host,
-    role,
-    zone,
-    zoneSource,
-    type: apex ? "ALIAS" : "CNAME",
-    name: label,
-    value: target,
-    ttl: RECORD_TTL_SECONDS,
-    alternatives: apex ? APEX_ALTERNATIVES : [],
-  };
-}
-
 /** Returns the records of a host in its zone: one that points to the platform host, or one for each address. */
-export function recordsAt(zone: ZoneMatch, host: ConfiguredHost, target: Target): readonly DnsRecord[] {
-  if (typeof target === "string") return [recordIn(zone, host, target)];
-  return target.map((address) => {
-    return { ...recordIn(zone, host, address), type: typeOf(address), alternatives: [] };
-  });
+export function recordsAt(
+  { zone, zoneSource, label: name, apex }: ZoneMatch,
+  { host, role }: ConfiguredHost,
+  target: Target,
+): readonly DnsRecord[] {
+  const common = { host, role, zone, zoneSource, name, ttl: RECORD_TTL_SECONDS } as const;
+  if (typeof target !== "string")
+    return target.map((value) => ({ ...common, type: typeOf(value), value, alternatives: [] }));
+  const form = apex ? ({ type: "ALIAS", alternatives: APEX_ALTERNATIVES } as const) : CNAME;
+  return [{ ...common, ...form, value: target }];
 }
+
+const CNAME = { type: "CNAME", alternatives: [] } as const;
 
 /** Returns the records of every host, the primary first. */
 export function recordsOf(

@@ -157,7 +157,7 @@ function editText(text: string, document: yaml.Document, change: DomainChange): 
   });
   const mapping = document.getIn(["domains"], true);
   if (references.length > 0 || !yaml.isMap<unknown, unknown>(mapping)) return undefined;
-  if (change.kind === "add") addHost(document, mapping, change);
+  if (change.kind === "add") insertHost(document, mapping, change);
   else removeHost(mapping, change.host);
   const changed = isJson(text)
     ? `${JSON.stringify(document.toJS(), null, 2)}\n`
@@ -167,7 +167,7 @@ function editText(text: string, document: yaml.Document, change: DomainChange): 
 
 type Addition = Extract<DomainChange, { kind: "add" }>;
 
-function addHost(document: yaml.Document, mapping: yaml.YAMLMap, { host, role }: Addition): void {
+function insertHost(document: yaml.Document, mapping: yaml.YAMLMap, { host, role }: Addition): void {
   const primary = mapping.get("primary");
   if (primary === undefined) {
     // An empty mapping is written as {}, which is no place for a list of hosts.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defineDomains } from "../../lib/domains/parse.ts";
-import { recordOf, recordsOf } from "../../lib/domains/records.ts";
+import { recordsAt, recordsOf } from "../../lib/domains/records.ts";
 import { locateInZone } from "../../lib/domains/zone.ts";
 
 const TARGET = "d-1a2b3c.execute-api.eu-west-1.example.net";
@@ -15,7 +15,7 @@ test.each([
   ["orders.shop.any.kawasaki.jp", "shop.any.kawasaki.jp", "orders"],
   ["xn--bcher-kva.xn--80aatcn8h.xn--p1ai", "xn--80aatcn8h.xn--p1ai", "xn--bcher-kva"],
 ])("%s gets a CNAME in the zone %s with the label %s", (host, zone, name) => {
-  expect(recordOf({ host, role: "primary" }, TARGET)).toEqual({
+  expect(recordsAt(locateInZone(host), { host, role: "primary" }, TARGET)[0]).toEqual({
     host,
     role: "primary",
     zone,
@@ -31,7 +31,7 @@ test.each([
 test.each(["example.com", "example.co.uk", "shop.uk.com", "city.kawasaki.jp"])(
   "the apex %s gets an ALIAS, with ANAME and a flattened CNAME as alternatives",
   (host) => {
-    expect(recordOf({ host, role: "alias" }, TARGET)).toMatchObject({
+    expect(recordsAt(locateInZone(host), { host, role: "alias" }, TARGET)[0]).toMatchObject({
       zone: host,
       type: "ALIAS",
       name: "@",

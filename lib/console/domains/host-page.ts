@@ -2,11 +2,12 @@ import { html } from "hono/html";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { showHost } from "../../domains/hostname.ts";
-import { type DnsRecord, RECORD_TTL_SECONDS, recordOf } from "../../domains/records.ts";
+import { type DnsRecord, RECORD_TTL_SECONDS, recordsAt } from "../../domains/records.ts";
 import { REASONS, type Reason, withoutImplied } from "../../domains/status/reasons.ts";
 import { CERTIFICATE_TIMEOUT_MS } from "../../domains/status/status.ts";
 import { describeProgress, PROPAGATION, type ProgressStep, stepsFor } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
+import { locateInZone } from "../../domains/zone.ts";
 import { changeForm, type FormResult } from "../form.ts";
 import {
   type ConsoleRequest,
@@ -68,9 +69,9 @@ function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice 
 
 /** The records to set at the DNS provider, with buttons that copy names and values. Without a target, their zone is a guess. */
 function recordPanel(host: HostToVerify, found: readonly DnsRecord[] | undefined): Html {
-  const { target } = host;
-  const records =
-    target === undefined ? [recordOf(host, "", host.zone === undefined ? [] : [host.zone])] : (found ?? []);
+  const { target, zone } = host;
+  const zones = zone === undefined ? [] : [zone];
+  const records = target === undefined ? recordsAt(locateInZone(host.host, zones), host, "") : (found ?? []);
   const lists = records.map(({ type, name, zone, value, alternatives }, index) => {
     const place = name === "@" ? `${zone} itself; some providers want it empty` : `in the zone ${zone}`;
     const id = (part: string) => (index === 0 ? `record-${part}` : `record-${part}-${index + 1}`);

@@ -6,7 +6,7 @@ import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordsAt, type Target } from "../records.ts";
 import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
 import { checkRecords } from "../verification/check-records.ts";
-import { explain } from "../verification/explain-records.ts";
+import { explainRecords } from "../verification/explain-records.ts";
 import { findZone, type ZoneHints } from "../verification/find-zone.ts";
 import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
 import { type Deployment, findApexRecord } from "../verification/providers.ts";
@@ -86,7 +86,7 @@ export async function findFacts(host: string, options: VerificationOptions): Pro
     target === undefined ? undefined : checkRecords(resolver, input),
   ]);
   const isValidated = validationRecord !== undefined && validation.length === 0;
-  const records: HostCheckResult = found ?? { reasons: [explain(input).unknownTarget(isValidated)] };
+  const records: HostCheckResult = found ?? { reasons: [explainRecords(input).unknownTarget(isValidated)] };
   const reasons = [...records.reasons, ...caa.reasons];
   // A zone that fails is one reason.
   reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));

@@ -300,7 +300,7 @@ export function describeManualHost(manual: ManualHost): StackStatus {
     const keep = "Check that the validationRecord is still set at the DNS provider: renewals need it.";
     return { ...status, reason: `The certificate is no longer valid (${certificate}).`, next: [keep, renew] };
   }
-  return { ...status, ...(isPrepared ? describeRecord(manual) : describeAwaited(state, manual)) };
+  return { ...status, ...(isPrepared ? describeIssued(manual) : describeAwaited(state, manual)) };
 }
 
 const ENDED: Readonly<Partial<Record<CertificateStatus, AuthorityAnswer>>> = {
@@ -333,7 +333,7 @@ function describeAwaited(
 }
 
 /** A host whose certificate has been issued. */
-function describeRecord({ seen }: ManualHost): Omit<StackStatus, "state"> {
+function describeIssued({ seen }: ManualHost): Omit<StackStatus, "state"> {
   const validation = seen?.reasons.find(({ code }) => code === "validation_record");
   if (seen?.dns === "ok" && validation !== undefined) {
     const reason = `${SERVED.reason} The certificate cannot be renewed, because its validation record is not right: ${escapeControls(validation.found)}.`;

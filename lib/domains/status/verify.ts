@@ -35,7 +35,7 @@ export interface Verification extends Omit<DnsFacts, "served" | "authority"> {
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
   const facts = await findFacts(host, options);
-  const state = stateOf(facts);
+  const state = summarize(facts);
   return {
     host,
     state,
@@ -44,7 +44,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
   };
 }
 
-function stateOf({ dns, certificate, reasons }: DnsFacts): VerificationState {
+function summarize({ dns, certificate, reasons }: DnsFacts): VerificationState {
   if (dns === "unknown") return "unknown";
   if (dns !== "ok" || reasons.some(({ code }) => REASONS[code].aspect !== "certificate"))
     return "pending_dns";

@@ -1,6 +1,6 @@
 import { formatAddresses, isPrivateAddress, parseAddress } from "../addresses.ts";
 import type { Reason } from "../status/reasons.ts";
-import { explain } from "./explain-records.ts";
+import { explainRecords } from "./explain-records.ts";
 import { findDelegation, findLameServers, findZone } from "./find-zone.ts";
 import {
   checkEach,
@@ -37,8 +37,8 @@ export async function checkRecords(resolver: DnsResolver, zoned: HostCheckInput)
     return unsure;
   if (!said.every(([, result]) => isSameResult(result, present))) return explainDisagreement(input, said);
   if (isSameResult(remembered, present)) return remembered;
-  if (present.reasons.length > 0) return { ...present, notes: [explain(input).outdatedNote] };
-  return isUnsure(remembered) ? present : { reasons: [explain(input).outdated(remembered.reasons)] };
+  if (present.reasons.length > 0) return { ...present, notes: [explainRecords(input).outdatedNote] };
+  return isUnsure(remembered) ? present : { reasons: [explainRecords(input).outdated(remembered.reasons)] };
 }
 
 /** The input of a check, with what its servers have in common: the addresses that the target was seen to have. */
@@ -53,7 +53,7 @@ function explainDisagreement(input: HostCheckInput, said: readonly ServerResult[
   const isWrong = said.every(([, { reasons }]) => reasons.length > 0);
   const first = isWrong ? (said[0]?.[1].reasons ?? []) : [];
   // The addresses of a wrong apex can come from a record that shows others each time.
-  return { reasons: isWrong && input.apex ? first : [...first, explain(input).disagreement(said)] };
+  return { reasons: isWrong && input.apex ? first : [...first, explainRecords(input).disagreement(said)] };
 }
 
 async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise<HostCheckResult> {
@@ -71,8 +71,8 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
       own === undefined ? checkMixedRecords(resolver, input) : [],
       matchesWildcard(resolver, input, [pointsTo]),
     ]);
-    const wrong = explain(input).wrongCname(chain);
-    return { reasons: [...mixed, wildcard ? explain(input).wildcard(wrong) : wrong] };
+    const wrong = explainRecords(input).wrongCname(chain);
+    return { reasons: [...mixed, wildcard ? explainRecords(input).wildcard(wrong) : wrong] };
   }
   if (chain.failure !== undefined) return explainFailure(resolver, input, chain.failure);
   if (chain.end === "nxdomain") return checkMissing(resolver, input, "NXDOMAIN: the name does not exist");
@@ -82,7 +82,7 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   if (addresses.length > 0) {
     const result = await compareAddresses(resolver, input, addresses);
     if (alias === undefined || result.reasons.length === 0) return result;
-    return { reasons: [explain(input).wrongCname(chain)] };
+    return { reasons: [explainRecords(input).wrongCname(chain)] };
   }
   const failure = firstFailure(answers);
   if (failure !== undefined) return explainFailure(resolver, input, failure);
@@ -106,8 +106,10 @@ async function checkMissing(
   const values = completed.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
   // A wildcard record of the zone answers for that name, too.
   const isOther = values.length === 0 || (await matchesWildcard(resolver, named, values));
-  const missing = explain(input).missing(found, isOther ? undefined : named.host, beside);
-  return { reasons: ns.outcome === "nxdomain" ? [explain(input).zoneNotDelegated(), missing] : [missing] };
+  const missing = explainRecords(input).missing(found, isOther ? undefined : named.host, beside);
+  return {
+    reasons: ns.outcome === "nxdomain" ? [explainRecords(input).zoneNotDelegated(), missing] : [missing],
+  };
 }
 
 /** The types of the host's records that a CNAME beside them forbids. An apex keeps its own. */
@@ -131,11 +133,11 @@ async function explainFailure(
   failure: DnsFailure,
 ): Promise<HostCheckResult> {
   const { host, zone } = input;
-  const unanswered = { reasons: [explain(input).unanswered(host, failure)] };
+  const unanswered = { reasons: [explainRecords(input).unanswered(host, failure)] };
   if (failure !== "servfail") return unanswered;
   const parent = zone.slice(zone.indexOf(".") + 1);
   const [own, above] = await Promise.all([resolver(zone, "NS"), resolver(parent, "NS")]);
-  if (own.outcome === "nxdomain") return { reasons: [explain(input).zoneNotDelegated()] };
+  if (own.outcome === "nxdomain") return { reasons: [explainRecords(input).zoneNotDelegated()] };
   const isLame = own.outcome === "failed" && own.reason === "servfail" && above.outcome !== "failed";
   if (!isLame) return unanswered;
   const [delegated, ds] = await Promise.all([
@@ -143,7 +145,7 @@ async function explainFailure(
     resolver(zone, "DS"),
   ]);
   const failing = await findLameServers(resolver, zone, delegated);
-  return { reasons: [explain(input).lameZone(parent, delegated, failing, ds.outcome === "found")] };
+  return { reasons: [explainRecords(input).lameZone(parent, delegated, failing, ds.outcome === "found")] };
 }
 
 /**
@@ -162,9 +164,9 @@ async function checkMixedRecords(resolver: DnsResolver, input: RecordsInput): Pr
   const { strays, mayHaveMore } = await input.compare(own);
   const mixed = mayHaveMore ? [] : strays;
   if (mixed.length === 0 && beside.length === 0) return [];
-  const reason = explain(input).mixedRecords(mixed, beside);
+  const reason = explainRecords(input).mixedRecords(mixed, beside);
   const isWildcard = await matchesWildcard(resolver, input, mixed);
-  return [isWildcard ? explain(input).wildcard(reason) : reason];
+  return [isWildcard ? explainRecords(input).wildcard(reason) : reason];
 }
 
 /** An apex, and a subdomain whose CNAME is flattened, returns only addresses, so they are compared with the platform's. */
@@ -179,22 +181,23 @@ async function compareAddresses(
   const present = addresses.map((address) => parseAddress(address) ?? address);
   const missing = input.addresses?.filter((address) => !present.includes(address)) ?? [];
   if (strays.length === 0 && missing.length > 0)
-    return { reasons: [explain(input).missing(formatAddresses(addresses), undefined, [], missing)] };
-  if (strays.length === 0) return { reasons: [], found: explain(input).describeAddresses(addresses) };
+    return { reasons: [explainRecords(input).missing(formatAddresses(addresses), undefined, [], missing)] };
+  if (strays.length === 0) return { reasons: [], found: explainRecords(input).describeAddresses(addresses) };
   const isForeign = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
-  if (failure !== undefined && !isForeign) return { reasons: [explain(input).unanswered(target, failure)] };
+  if (failure !== undefined && !isForeign)
+    return { reasons: [explainRecords(input).unanswered(target, failure)] };
   if (apex && expected.length === 0 && failure === undefined) {
-    return { reasons: [explain(input).missingTarget(`${target} has no A or AAAA record`)] };
+    return { reasons: [explainRecords(input).missingTarget(`${target} has no A or AAAA record`)] };
   }
-  if (mayHaveMore && !isForeign) return { reasons: [explain(input).strayAddresses(compared)] };
+  if (mayHaveMore && !isForeign) return { reasons: [explainRecords(input).strayAddresses(compared)] };
   const [beside, wildcard] = await Promise.all([
     findBeside(resolver, input),
     matchesWildcard(resolver, input, strays),
   ]);
   const isPartly = strays.length < addresses.length;
-  const { strayAddresses, wrongAddresses } = explain(input);
+  const { strayAddresses, wrongAddresses } = explainRecords(input);
   const wrong = isPartly ? strayAddresses(compared) : wrongAddresses(compared, beside);
-  return { reasons: [wildcard ? explain(input).wildcard(wrong) : wrong] };
+  return { reasons: [wildcard ? explainRecords(input).wildcard(wrong) : wrong] };
 }
 
 /**
@@ -206,14 +209,14 @@ async function checkTarget(resolver: DnsResolver, input: HostCheckInput): Promis
   if (input.isValidation === true) return [];
   const { names, last, end, failure } = await followCnames(resolver, input.target);
   const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
-  const missing = (reason: string) => [explain(input).missingTarget(found + reason)];
+  const missing = (reason: string) => [explainRecords(input).missingTarget(found + reason)];
   if (end === "nxdomain") return missing(`NXDOMAIN: ${last} does not exist`);
   if (end === "loop") return missing("the records form a loop");
   const answers = end === "failed" ? [] : await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
   if (answers.some(({ outcome }) => outcome === "found")) return [];
   const failed = failure ?? firstFailure(answers);
   if (failed === undefined) return missing(`${last} has no A or AAAA record`);
-  return [explain(input).unanswered(last, failed)];
+  return [explainRecords(input).unanswered(last, failed)];
 }
 
 /** A label that no zone has: it is answered only by a wildcard record. */

@@ -9,7 +9,7 @@ import { type CnameChain, DNS_FAILURES, type DnsFailure } from "./resolver.ts";
 import type { AddressComparison } from "./target-addresses.ts";
 
 /** Explains what is wrong with a host. `beside` are the types of other records of its name. */
-export function explain(input: HostCheckInput) {
+export function explainRecords(input: HostCheckInput) {
   const { host, zone, label, target, addresses, apex, apexRecord, nameServers = [] } = input;
   const { isValidation, deployment = "manual" } = input;
   const ofStack = STACK_ZONES[deployment];

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { startDnsServer } from "../support/dns-server.ts";
 import { cloud } from "./harness/cloud.ts";
-import { endOfSuite, ofType, type RunOptions, run } from "./harness/program.ts";
+import { ofType, type RunOptions, run } from "./harness/program.ts";
 import { success } from "./harness/scenario.ts";
 
 // Most of the time would be bundling the functions and collecting stack traces, one for each resource and promise.
@@ -178,13 +178,12 @@ test("two regions can have services with the same name in the account, and manua
 
 describe("a host that moves to another component", () => {
   const at = cloud();
-  const signal = endOfSuite();
   const host = "orders.example.com";
   const [a, b] = [{ name: "a" }, { name: "b" }];
   const record = () => at.records().find(({ name }) => name === host);
   const before = services([{ ...a, primary: host }, b], false, { cloud: at });
   const next = async (run: typeof before, all: readonly object[]) =>
-    services(all, false, { cloud: at, state: (await run).state, signal });
+    services(all, false, { cloud: at, state: (await run).state });
 
   test("in one update fails, and the error leads to the way that the documentation has", async () => {
     await success(before);

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
-import { endOfSuite } from "./harness/program.ts";
 import { closed, production, update } from "./harness/scenario.ts";
 
 const TABLE = "store-orders-production-tables-orders";
@@ -14,7 +13,6 @@ const NOT_LIVE =
   "store-orders:closePlatformHost: orders.example.com is not served yet, so nothing would be. Remove the key until the host is live.";
 const at = cloud();
 const live = update(production, { cloud: at });
-const signal = endOfSuite();
 
 test.each([
   {
@@ -45,10 +43,7 @@ test.each([
   {
     name: "an API Gateway hostname that is closed while the primary host is under 'hold'",
     run: live.then(({ state }) =>
-      update(
-        { ...production, ...closed, "store-orders:hold": ["orders.example.com"] },
-        { cloud: at, state, signal },
-      ),
+      update({ ...production, ...closed, "store-orders:hold": ["orders.example.com"] }, { cloud: at, state }),
     ),
     error: NOT_LIVE,
   },

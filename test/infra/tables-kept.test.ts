@@ -2,15 +2,7 @@ import { describe, expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
 import type { Operation, State, StateEntry } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
-import {
-  endOfSuite,
-  find,
-  type Outcome,
-  ofType,
-  operationOn,
-  type RunOptions,
-  run,
-} from "./harness/program.ts";
+import { find, type Outcome, ofType, operationOn, type RunOptions, run } from "./harness/program.ts";
 import { foreignRecord, production, success } from "./harness/scenario.ts";
 import { earlierState, importTable, renameStack } from "./harness/states.ts";
 
@@ -80,13 +72,12 @@ describe("a live stack of an earlier version", () => {
 });
 
 describe("a live stack that is renamed", () => {
-  const signal = endOfSuite();
   const comment = "store-orders/production, kept by Pulumi";
   const ownRecord = { ...foreignRecord, type: "CNAME", content: "d-1.execute-api.example", comment };
   const renamed = (config: object) =>
     live.then(({ state }) =>
       program(renameStack(state, "production", "prod"), config, {
-        ...{ stack: "prod", preview: true, signal, cloud: cloud({ records: [ownRecord] }) },
+        ...{ stack: "prod", preview: true, cloud: cloud({ records: [ownRecord] }) },
       }),
     );
 
@@ -99,7 +90,7 @@ describe("a live stack that is renamed", () => {
 
   test("is refused by a first update without a preview, before anything is created or deleted", async () => {
     const state = renameStack(earlierState("program"), "production", "prod");
-    const outcome = await program(state, {}, { stack: "prod", signal });
+    const outcome = await program(state, {}, { stack: "prod" });
     expect(outcome.code).toBe(32);
     expect(outcome.errors).toMatch(
       /The stack has the protected tables (store-orders-production-\w+( and )?){2}, but/,
@@ -118,9 +109,8 @@ describe("a live stack that is renamed", () => {
 });
 
 describe("a component that is renamed with an alias", () => {
-  const signal = endOfSuite();
   const rename = (settings: object, options: object = { aliases: [{ name: "orders" }] }) =>
-    liveGuest.then(({ state }) => guest(settings, options, { name: "shop", state, preview: true, signal }));
+    liveGuest.then(({ state }) => guest(settings, options, { name: "shop", state, preview: true }));
 
   test("is refused by its preview if the tables would get new names", async () => {
     const outcome = await rename({});
@@ -147,12 +137,11 @@ describe("a component that is renamed with an alias", () => {
 });
 
 describe("a restored table", () => {
-  const signal = endOfSuite();
   const NAME = "store-orders-production-tables-orders";
   const restored = { "store-orders:tables": { orders: "restored" } };
 
   test("does not silently take the place of the live one", async () => {
-    const outcome = await live.then(({ state }) => program(state, restored, { preview: true, signal }));
+    const outcome = await live.then(({ state }) => program(state, restored, { preview: true }));
     expect(outcome.code).toBe(1);
     expect(outcome.errors).toContain(REFUSAL("store-orders-production-orders"));
     expect(outcome.errors).toContain("has to be imported first");
@@ -160,7 +149,7 @@ describe("a restored table", () => {
 
   test("is served after its import, with recovery, protection and a stream, and with permissions on it alone", async () => {
     const { state } = await live;
-    const outcome = await success(program(importTable(state, NAME, "restored"), restored, { signal }));
+    const outcome = await success(program(importTable(state, NAME, "restored"), restored, {}));
     expect(tables(outcome, "store-orders-production")).toEqual(["update", "same"]);
     expect(find(outcome, NAME).inputs).toMatchObject({
       name: "restored",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cloud } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
-import { endOfSuite, find, ofType } from "../harness/program.ts";
+import { find, ofType } from "../harness/program.ts";
 import { production, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
 
 const DOMAIN = "aws:apigateway/domainName:DomainName";
@@ -17,9 +17,8 @@ const oneMoreHost = update(
   { cloud: oneCloud },
 );
 
-const signal = endOfSuite();
 /** The next update, without the alias. */
-const standard = oneMoreHost.then(({ state }) => update(production, { cloud: oneCloud, state, signal }));
+const standard = oneMoreHost.then(({ state }) => update(production, { cloud: oneCloud, state }));
 
 describe("a host", () => {
   test("resources are created in order: certificate, validation record, validation, domain name, mapping, routing record", async () => {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type TestCloud } from "../harness/cloud.ts";
 import type { State } from "../harness/deployment.ts";
-import { endOfSuite, type Outcome, operationOn } from "../harness/program.ts";
+import { type Outcome, operationOn } from "../harness/program.ts";
 import { closed, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
@@ -194,16 +194,15 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
 
 describe("a live host that is to redirect to a host without a record", () => {
   const REFUSED = `${HOST}: it serves now, and would redirect to ${NEXT}, which is not live. Make that one an alias first, without 'hold'. Make it the primary, and ${HOST} a redirect to it, in an update after it is live.`;
-  const signal = endOfSuite();
   const at = cloud();
   const first = update(one, { cloud: at });
   const both = success(first).then(({ state }) =>
-    success(update(withDomains({ primary: HOST, aliases: [NEXT] }), { cloud: at, state, signal })),
+    success(update(withDomains({ primary: HOST, aliases: [NEXT] }), { cloud: at, state })),
   );
   const held = withDomains(swapped, { "store-orders:hold": [NEXT] });
-  const refused = both.then(({ state }) => update(held, { cloud: at, state, signal, preview: true }));
+  const refused = both.then(({ state }) => update(held, { cloud: at, state, preview: true }));
   const redirected = refused.then(async () =>
-    success(update(withDomains(swapped), { cloud: at, state: (await both).state, signal })),
+    success(update(withDomains(swapped), { cloud: at, state: (await both).state })),
   );
 
   test.each([

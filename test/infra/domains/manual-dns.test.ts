@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
-import { endOfSuite, find, type Outcome, ofType, operationOn } from "../harness/program.ts";
+import { find, type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { closed, domainNames, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.org";
@@ -39,14 +39,13 @@ afterAll(async () => {
   for (const server of [emptyDns, validatedDns, liveDns]) await server[Symbol.asyncDispose]();
 });
 
-const signal = endOfSuite();
 const domains = { primary: HOST, aliases: [OBSERVED, LATE, AGAIN, SILENT] };
 const config = withDomains(domains, { "store-orders:dns": "manual" });
 const next = (run: Promise<Outcome>, dns: typeof emptyDns, certificates: readonly AcmCertificate[]) =>
   run.then(({ state }) =>
     update(
       { ...config, "store-orders:reverify": { [AGAIN]: 1 } },
-      { cloud: cloud({ certificates }), state, dns, signal },
+      { cloud: cloud({ certificates }), state, dns },
     ),
   );
 const others: readonly AcmCertificate[] = [

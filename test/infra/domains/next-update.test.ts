@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { cloud, type TestCloud } from "../harness/cloud.ts";
 import type { ZoneRecord } from "../harness/dns-records.ts";
 import type { Outcome } from "../harness/program.ts";
-import { endOfSuite, operationOn } from "../harness/program.ts";
+import { operationOn } from "../harness/program.ts";
 import { production, success, update } from "../harness/scenario.ts";
 
 const RECORD = "cloudflare:index/dnsRecord:DnsRecord";
@@ -37,7 +37,6 @@ describe("an update of a live stack", () => {
     { cloud: at },
   );
   const adopted = live.then(() => at.records());
-  const signal = endOfSuite();
   /** The same stack with settings for single hosts. `adopt` gets the identifier of the record that the stack created. */
   const next = live.then(({ state }) => {
     // The test cloud's identifiers are names; Cloudflare's have this form.
@@ -56,7 +55,7 @@ describe("an update of a live stack", () => {
       "store-orders:adopt": { "orders.example.com": id },
       "store-orders:hold": ["www.orders.example.com"],
     };
-    return update(config, { cloud: nextCloud, state: renamed, signal }).then((outcome) => ({
+    return update(config, { cloud: nextCloud, state: renamed }).then((outcome) => ({
       outcome,
       nextCloud,
     }));

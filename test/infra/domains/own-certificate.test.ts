@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud } from "../harness/cloud.ts";
 import type { Outcome } from "../harness/program.ts";
-import { endOfSuite, find, ofType, operationOn } from "../harness/program.ts";
+import { find, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, production, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
@@ -19,16 +19,13 @@ const certificatesOf = (outcome: Outcome) =>
   ofType(outcome, "aws:acm/certificate:Certificate").map(({ inputs }) => inputs["domainName"]);
 
 describe("an existing certificate of a host", () => {
-  const signal = endOfSuite();
   const live = cloud();
   const requested = success(update(production, { cloud: live }));
-  const own = requested.then(({ state }) => success(update(withOwn, { state, signal, cloud: live })));
-  const again = own.then(({ state }) => success(update(production, { state, signal, cloud: live })));
+  const own = requested.then(({ state }) => success(update(withOwn, { state, cloud: live })));
+  const again = own.then(({ state }) => success(update(production, { state, cloud: live })));
   const atElsewhere = cloud();
   const elsewhere = success(update({ ...manual, ...certificates }, { dns: forbidding, cloud: atElsewhere }));
-  const returned = elsewhere.then(({ state }) =>
-    success(update(manual, { state, signal, cloud: atElsewhere })),
-  );
+  const returned = elsewhere.then(({ state }) => success(update(manual, { state, cloud: atElsewhere })));
 
   test("takes the place of the one that was requested, which is deleted with its record", async () => {
     const outcome = await own;
@@ -64,7 +61,6 @@ describe("an existing certificate of a host", () => {
     const { state } = await elsewhere;
     const { errors } = await update(manual, {
       state,
-      signal,
       cloud: atElsewhere,
       dns: forbidding,
       preview: true,
@@ -78,7 +74,7 @@ describe("an existing certificate of a host", () => {
       const { state } = await returned;
       const world = cloud({ certificates: [{ host: HOST, status }] });
       for (const each of ofType(await elsewhere, DOMAIN)) world.create(each);
-      const outcome = await success(update(manual, { state, signal, cloud: world }));
+      const outcome = await success(update(manual, { state, cloud: world }));
       expect(domainNames(outcome)).toEqual([HOST]);
       expect(outcome.stackOutputs["domains"]).toMatchObject({ [HOST]: { state: "needs_attention" } });
     },

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type World } from "../harness/cloud.ts";
 import type { RecordSet } from "../harness/hosted-zones.ts";
-import { endOfSuite, find, type Outcome, operationOn, run } from "../harness/program.ts";
+import { find, type Outcome, operationOn, run } from "../harness/program.ts";
 import { typeErrors } from "../harness/provider-types.ts";
 import { redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
 
@@ -55,9 +55,8 @@ const preview = (config: Readonly<Record<string, unknown>>, world: ReturnType<ty
 const live = at();
 const first = update(withApex, { cloud: live });
 const created = first.then(() => live.recordSets());
-const signal = endOfSuite();
-const second = first.then(({ state }) => update(withApex, { cloud: live, state, signal, dns }));
-const removed = second.then(({ state }) => update(one, { cloud: live, state, signal }));
+const second = first.then(({ state }) => update(withApex, { cloud: live, state, dns }));
+const removed = second.then(({ state }) => update(one, { cloud: live, state }));
 
 describe("hosts at Route 53", () => {
   test("get an alias, also at an apex, and a validation record, in the public zone, beside what is there", async () => {

@@ -40,6 +40,8 @@ export interface Recording {
 export interface Engine {
   readonly address: string;
   readonly recording: Recording;
+  /** Resolves once a resource could not be registered: Pulumi's engine ends the program then. */
+  readonly failure: Promise<void>;
   /** Ends the run with the exit code of the program. Returns that of the command line. */
   stop(code: number): number;
 }
@@ -64,6 +66,7 @@ const outputsOf = (state: State): Readonly<Record<string, Value>> =>
 /** Starts the parts of Pulumi's engine and resource monitor that a program uses: registrations, invokes, logs, hooks. */
 export async function startEngine(kind: RunKind, cloud: Cloud, previous: State): Promise<Engine> {
   let hasFailed = false;
+  const { promise: failure, resolve: endProgram } = Promise.withResolvers<void>();
   const hooks = createHooks(kind);
   /** Like Pulumi's engine: the run fails, but a preview continues, so that all of it is shown. */
   const report = (message: string) => {
@@ -156,6 +159,7 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
         // Like Pulumi's engine, which reports the error itself and stops the program by shutting down.
         report(message);
         reply({ code: grpc.status.UNAVAILABLE, message: "resource monitor shut down" });
+        endProgram();
       }
     },
     registerResourceOutputs(
@@ -215,6 +219,7 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
   return {
     address: `127.0.0.1:${port}`,
     recording,
+    failure,
     stop(code) {
       server.forceShutdown();
       return hasFailed ? 1 : code;

@@ -1,26 +1,23 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
-import { afterAll, onTestFinished } from "vitest";
+import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { baseEnvironment } from "../../support/command-line.ts";
 import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import type { Cloud, State } from "./deployment.ts";
 import { type Recording, type Registration, startEngine } from "./engine.ts";
+import type { RunKind } from "./registration.ts";
 
 const PROJECT = "store-orders";
-const HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
+const LANGUAGE_HOST = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/run/index.js");
+const WARM_HOST = new URL("warm-host.ts", import.meta.url);
+const NO_BUNDLING = ["--import", new URL("no-bundling.ts", import.meta.url).href];
 
-const NO_BUNDLING = new URL("no-bundling.ts", import.meta.url).href;
-
-/** Ends a program whose standard input closes, which happens however the process of its test ends. */
-const END_WITH_PARENT =
-  'data:text/javascript,process.stdin.on("close",()=>process.kill(process.pid,"SIGKILL")).resume().unref()';
-
-/** A run allocates many short-lived objects. */
-const NODE_FLAGS = ["--max-semi-space-size=64", "--import", END_WITH_PARENT];
+/** Every resource collects a stack trace, which takes a third of a run. */
+const NODE_FLAGS = ["--max-semi-space-size=64", "--stack-trace-limit=0"];
 
 /** A program and its environment. */
 export interface RunOptions {
@@ -38,14 +35,14 @@ export interface RunOptions {
   readonly dns?: DnsServer;
   /** Bundles the functions, otherwise their code is empty. @default false */
   readonly bundle?: boolean;
-  /** Ends the program. @default the end of the test that is running, or of the file if none is */
-  readonly signal?: AbortSignal | undefined;
+  /** Runs it in a process of its own under Pulumi's language host, as the command line does. @default `bundle` */
+  readonly languageHost?: boolean;
 }
 
 /** The result of a run. */
 export interface Outcome extends Recording {
   readonly code: number;
-  /** All errors that the engine received, and all other output. */
+  /** All errors that the engine received, and all other output of a language host. */
   readonly errors: string;
 }
 
@@ -54,103 +51,92 @@ export function stackFile(stack: string): Readonly<Record<string, unknown>> {
   return parse(readFileSync(`Pulumi.${stack}.yaml`, "utf8")).config;
 }
 
-/**
- * Runs a program under Pulumi's language host, as the command line does, against the test engine. The program ends with
- * the test that runs it, or with the file if no test does. Its run is then rejected in the first case; in the second, it
- * stays pending, because no test is left to wait for it.
- */
+/** Runs a program against the test engine, after the run before. */
 export function run(options: RunOptions): Promise<Outcome> {
-  const testEnd = options.signal === undefined ? endOfTest() : undefined;
-  const signal = options.signal ?? testEnd ?? endOfSuite();
-  const outcome = (queues[next] ?? Promise.resolve()).then(() => runNow(options, signal));
-  queues[next] = outcome.catch(() => {});
-  next = (next + 1) % MAX_CONCURRENT;
-  if (testEnd !== undefined) return outcome;
-  return outcome.catch((error) => {
-    if (error === signal.reason) return new Promise<never>(() => {});
-    throw error;
-  });
+  const outcome = last.then(() => runNow(options));
+  last = outcome.catch(() => {});
+  return outcome;
 }
 
-/**
- * Aborts at the end of the file, or of the `describe`, that calls it outside of its tests. A program needs it that
- * several tests share and that starts after an earlier one: some test is running then, which does not own it.
- */
-export function endOfSuite(): AbortSignal {
-  const controller = new AbortController();
-  afterAll(() => controller.abort(new Error("The tests of this program have ended.")));
-  return controller.signal;
+let last: Promise<unknown> = Promise.resolve();
+
+/** A program, and the engine that it registers its resources with. */
+export interface ProgramRun {
+  readonly main: string;
+  readonly kind: RunKind;
+  readonly engine: string;
+  readonly config: Readonly<Record<string, string>>;
+  readonly secretKeys: readonly string[];
 }
 
-/** Aborts at the end of the test that is running, if one is. */
-function endOfTest(): AbortSignal | undefined {
-  const controller = new AbortController();
-  try {
-    onTestFinished(() => controller.abort(new Error("The test of this program has ended.")));
-  } catch {
-    return undefined;
-  }
-  return controller.signal;
-}
-
-/** Runs are limited by the processor, so more would not be faster. */
-const MAX_CONCURRENT = 2;
-const queues: Promise<unknown>[] = [];
-let next = 0;
-
-async function runNow(
-  {
-    program,
-    stack,
-    config,
-    secretKeys = [],
-    preview = false,
-    bundle = false,
-    cloud,
-    state = new Map(),
-    dns,
-  }: RunOptions,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  signal.throwIfAborted();
+async function runNow({
+  program = parse(readFileSync("Pulumi.yaml", "utf8")).main,
+  stack,
+  config = stackFile(stack),
+  secretKeys = [],
+  preview = false,
+  bundle = false,
+  languageHost = bundle,
+  cloud,
+  state = new Map(),
+  dns,
+}: RunOptions): Promise<Outcome> {
   await using emptyDns = await startDnsServer("");
-  const settings = {
-    "store-orders:resolver": (dns ?? emptyDns).address,
-    ...(config ?? stackFile(stack)),
-  };
   const kind = { project: PROJECT, stack, preview };
   const engine = await startEngine(kind, cloud, state);
-  const values = Object.entries(settings).map(([key, value]) => [
-    key,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  const addresses = ["--monitor", engine.address, "--engine", engine.address];
-  const project = ["--project", PROJECT, "--stack", stack, "--organization", "shop", "--parallel", "32"];
-  const main = resolve(program ?? mainOf("Pulumi.yaml"));
+  const settings = Object.entries({ "store-orders:resolver": (dns ?? emptyDns).address, ...config });
+  const texts = settings
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]);
+  const ofProgram = { kind, engine: engine.address, config: Object.fromEntries(texts), secretKeys };
+  const { code, output } = languageHost
+    ? await runUnderLanguageHost({ ...ofProgram, main: resolve(program) }, bundle)
+    : await runWarm({ ...ofProgram, main: pathToFileURL(program).href }, engine.failure);
+  const errors = engine.recording.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
+  return { ...engine.recording, code: engine.stop(code), errors: [...errors, output].join("\n").trim() };
+}
+
+/** Runs a program in the process that has run the programs before, unless one of them had to be ended. */
+async function runWarm(program: ProgramRun, failure: Promise<void>) {
+  warmHost ??= startWarmHost();
+  warmHost.send(program);
+  const ended = once(warmHost, "message").then(([code]) => Number(code));
+  const code = await Promise.race([ended, failure]);
+  if (code !== undefined) return { code, output: "" };
+  // What the program has logged arrives before its process ends.
+  warmHost.disconnect();
+  await once(warmHost, "exit");
+  warmHost = undefined;
+  return { code: 1, output: "" };
+}
+
+let warmHost: ChildProcess | undefined;
+
+/** Starts the process of the programs, which ends with this one. */
+function startWarmHost(): ChildProcess {
+  const host = fork(WARM_HOST, { env: baseEnvironment(), execArgv: [...NODE_FLAGS, ...NO_BUNDLING] });
+  host.unref();
+  host.channel?.unref();
+  return host;
+}
+
+async function runUnderLanguageHost(
+  { main, kind, engine, config, secretKeys }: ProgramRun,
+  bundle: boolean,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const addresses = ["--monitor", engine, "--engine", engine];
+  const stack = ["--project", PROJECT, "--stack", kind.stack, "--organization", "shop", "--parallel", "32"];
   // A program runs in its folder, whichever that of Pulumi.yaml is.
   const folders = ["--pwd", dirname(main), "--root-directory", process.cwd()];
-  const mode = [...(preview ? ["--dry-run"] : []), ...folders];
-  const { PATH, NODE_COMPILE_CACHE } = baseEnvironment();
+  const args = [...addresses, ...stack, ...folders, ...(kind.preview ? ["--dry-run"] : []), main];
   const child = spawn(
     process.execPath,
-    [
-      ...NODE_FLAGS,
-      ...(bundle ? [] : ["--import", NO_BUNDLING]),
-      // Every resource collects a stack trace, which takes a third of a run.
-      "--stack-trace-limit=0",
-      HOST,
-      ...addresses,
-      ...project,
-      ...mode,
-      main,
-    ],
+    [...NODE_FLAGS, ...(bundle ? [] : NO_BUNDLING), LANGUAGE_HOST, ...args],
     {
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe"],
       env: {
-        PATH,
-        // Most of a run is compiling the SDKs.
-        NODE_COMPILE_CACHE,
-        PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)),
+        ...baseEnvironment(),
+        PULUMI_CONFIG: JSON.stringify(config),
         PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
         PULUMI_NODEJS_TYPESCRIPT: "false",
       },
@@ -159,16 +145,8 @@ async function runNow(
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => (output += text));
-  const end = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", end);
-  if (signal.aborted) end();
-  const [exitCode] = (await once(child, "close")) as [number | null];
-  signal.removeEventListener("abort", end);
-  const code = engine.stop(exitCode ?? 1);
-  // A program that ended by itself has a result.
-  if (exitCode === null) signal.throwIfAborted();
-  const errors = engine.recording.logs.filter(({ severity }) => severity >= 3).map(({ message }) => message);
-  return { ...engine.recording, code, errors: [...errors, output].join("\n").trim() };
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code: code ?? 1, output };
 }
 
 /** Returns the registration with a name; throws if there is none. */
@@ -190,8 +168,4 @@ export function ofType(
 /** What the engine did with a resource. */
 export function operationOn({ operations }: Pick<Recording, "operations">, type: string, name: string) {
   return [...operations].find(([urn]) => urn.endsWith(`${type}::${name}`))?.[1];
-}
-
-function mainOf(file: string): string {
-  return parse(readFileSync(file, "utf8")).main;
 }

@@ -28,7 +28,7 @@ export const withDomains = (domains: unknown, more: Readonly<Record<string, unkn
 /** An update of the production stack. */
 export const update = (
   config: Readonly<Record<string, unknown>>,
-  options: Partial<Pick<RunOptions, "cloud" | "state" | "dns" | "preview" | "signal">> = {},
+  options: Partial<Pick<RunOptions, "cloud" | "state" | "dns" | "preview">> = {},
 ) => run({ stack: "production", config, cloud: cloud(), ...options });
 /** Expects a run to succeed. */
 export const success = async (run: Promise<Outcome>) => {

@@ -92,41 +92,6 @@ test("an answer that is no address is not one of a proxy", () => {
     expect(isProxyAddress(text), text).toBe(false);
 });
 
-test.each([
-  ["", "empty"],
-  ["https://orders.example.com", "url"],
-  ["orders.example.com:80", "port"],
-  ["orders.example.com/", "path"],
-  ["*.example.com", "wildcard"],
-  ["192.0.2.10", "ip_address"],
-  ["a b.example.com", "invalid_character"],
-  ["a_b.example.com", "invalid_character"],
-  ["a@example.com", "invalid_character"],
-  ["a..example.com", "invalid_label"],
-  ["-a.example.com", "invalid_label"],
-  ["xn--a.example.com", "invalid_idn"],
-  ["a\u200db.example.com", "invalid_idn"],
-  ["рaypal.example.com", "invalid_idn"],
-  [`${"a".repeat(64)}.example.com`, "too_long"],
-  [`${"a.".repeat(121)}example.com`, undefined],
-  [`a${"a.".repeat(121)}example.com`, "too_long"],
-  ["localhost", "single_label"],
-  ["co.uk", "public_suffix"],
-])("parseHostname returns for %j the code %s", (text, code) => {
-  expect(parseHostname(text)).toMatchObject({ ok: code === undefined, ...(code && { code }) });
-});
-
-test.each(["1.2.3.4", "[::1]", "[::1]:80", "::1", "fe80::1%eth0", "[fe80::1%eth0]", "2001:db8::1", "0x7f.1"])(
-  "%s is an IP address",
-  (address) => {
-    expect(parseHostname(address)).toMatchObject({ ok: false, code: "ip_address" });
-  },
-);
-
-test.each(["example.org:80", "example.org:"])("%s has a port", (host) => {
-  expect(parseHostname(host)).toMatchObject({ ok: false, code: "port" });
-});
-
 test.each(["eu-central-1", "cn-north-1", "us-gov-west-1", "eusc-de-east-1"])(
   "a host of the region %s is the platform's, in both of the forms that the AWS SDK makes",
   (Region) => {

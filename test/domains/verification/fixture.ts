@@ -37,3 +37,10 @@ export async function verify(
   const resolver = createDnsResolver({ servers: [server.address], timeoutMs, maxAttempts: 1 });
   return await verifyHost(host, { resolver, target: TARGET, ...options });
 }
+
+/** The rows of a table, whose cells are divided by bars. A plus sign between records is a line break. */
+export const rowsOf = (table: string): string[][] =>
+  table
+    .trim()
+    .split("\n")
+    .map((row) => row.split("|").map((cell) => cell.trim().replaceAll(" + ", "\n")));

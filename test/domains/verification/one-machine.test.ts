@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { explainAddresses, parseAddress } from "../../../lib/domains/addresses.ts";
-import { ASKED, verify } from "./fixture.ts";
+import { ASKED, rowsOf, verify } from "./fixture.ts";
 
 const ADDRESSES = ["198.51.100.7", "2001:db8::7"];
 const BOTH = "records A 198.51.100.7, AAAA 2001:db8::7";
@@ -20,48 +20,33 @@ test.each([
   }
 });
 
-test.each([
-  ["", "record_missing", "although the name exists", `add the ${BOTH}: name @, TTL 3600.`],
-  [
-    "A 198.51.100.7",
-    "record_missing",
-    "A 198.51.100.7",
-    "add the AAAA record: name @, value 2001:db8::7, TTL 3600.",
-  ],
-  [
-    "A 192.0.2.1",
-    "wrong_target",
-    "A 192.0.2.1",
-    `remove the A record of @ (192.0.2.1), then add the ${BOTH}: name @, TTL 3600.`,
-  ],
-  [
-    "A 198.51.100.7\nA 192.0.2.1\nAAAA 2001:db8::7",
-    "stray_address",
-    "A 192.0.2.1",
-    "remove the A record of @ (192.0.2.1).",
-  ],
-  [
-    "A 172.67.1.1",
-    "proxied",
-    "Cloudflare's proxy",
-    'set the record @ to "DNS only" and check that its value',
-  ],
-  ["CNAME old.hosting.example.net", "wrong_target", "CNAME old", "remove the CNAME record @, then add the"],
-  ["CNAME gone.example.net", "wrong_target", "CNAME gone", "remove the CNAME record @, then add the"],
-])("a host of one machine with '%s' gets %s, and what to do", async (lines, code, found, fix) => {
-  for (const [host, label] of [
-    ["example.com", "@"],
-    ["orders.example.com", "orders"],
-  ] as const) {
-    const zone = lines === "" ? `x.${host} A 192.0.2.1` : lines.replace(/^/gm, `${host} `);
-    const { state, reasons } = await check(host, zone);
-    expect(state).toBe("pending_dns");
-    expect(reasons).toMatchObject([{ code, expected: "A 198.51.100.7, AAAA 2001:db8::7" }]);
-    expect(reasons[0]?.found).toContain(found);
-    expect(reasons[0]?.fix).toContain(fix.replaceAll("@", label));
-    if (!fix.includes("DNS only")) expect(reasons[0]?.fix).toMatch(/^At the DNS provider of example\.com, /);
-  }
-});
+const WRONG = rowsOf(`
+  | record_missing | although the name exists | add the ${BOTH}: name @, TTL 3600.
+  A 198.51.100.7 | record_missing | A 198.51.100.7 | add the AAAA record: name @, value 2001:db8::7, TTL 3600.
+  A 192.0.2.1 | wrong_target | A 192.0.2.1 | remove the A record of @ (192.0.2.1), then add the ${BOTH}: name @, TTL 3600.
+  A 198.51.100.7 + A 192.0.2.1 + AAAA 2001:db8::7 | stray_address | A 192.0.2.1 | remove the A record of @ (192.0.2.1).
+  A 172.67.1.1 | proxied | Cloudflare's proxy | set the record @ to "DNS only" and check that its value
+  CNAME old.hosting.example.net | wrong_target | CNAME old | remove the CNAME record @, then add the
+  CNAME gone.example.net | wrong_target | CNAME gone | remove the CNAME record @, then add the
+`);
+test.each(WRONG)(
+  "a host of one machine with '%s' gets %s, and what to do",
+  async (lines = "", code, found = "", fix = "") => {
+    for (const [host, label] of [
+      ["example.com", "@"],
+      ["orders.example.com", "orders"],
+    ] as const) {
+      const zone = lines === "" ? `x.${host} A 192.0.2.1` : lines.replace(/^/gm, `${host} `);
+      const { state, reasons } = await check(host, zone);
+      expect(state).toBe("pending_dns");
+      expect(reasons).toMatchObject([{ code, expected: "A 198.51.100.7, AAAA 2001:db8::7" }]);
+      expect(reasons[0]?.found).toContain(found);
+      expect(reasons[0]?.fix).toContain(fix.replaceAll("@", label));
+      if (!fix.includes("DNS only"))
+        expect(reasons[0]?.fix).toMatch(/^At the DNS provider of example\.com, /);
+    }
+  },
+);
 
 test("a wrong record of a wildcard is not to be removed, and a completed one is to be renamed", async () => {
   const { reasons } = await check("www.example.com", "*.example.com A 192.0.2.1", ["198.51.100.7"]);

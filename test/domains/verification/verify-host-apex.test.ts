@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Reason } from "../../../lib/domains/status/reasons.ts";
-import { ASKED, TARGET, verify } from "./fixture.ts";
+import { ASKED, rowsOf, TARGET, verify } from "./fixture.ts";
 
 describe("verification of an apex", () => {
   const APEX = "example.com";
@@ -19,68 +18,23 @@ describe("verification of an apex", () => {
     });
   });
 
-  test.each<[string, string, string, Omit<Reason, "host" | "name">]>([
-    [
-      "no record",
-      "",
-      "missing",
-      {
-        code: "record_missing",
-        found: "no such record, although the name exists",
-        expected: EXPECTED,
-        fix: ALIAS + ASKED,
-      },
-    ],
-    [
-      "another address",
-      "A 192.0.2.1",
-      "wrong_target",
-      {
-        code: "wrong_target",
-        found: "A 192.0.2.1",
-        expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `${ALIAS.replace(", add", ", remove the A record of @ (192.0.2.1), then add")}${ASKED}`,
-      },
-    ],
-    [
-      "another address besides the platform's",
-      "A 198.51.100.7\nAAAA 2001:db8::bad",
-      "conflict",
-      {
-        code: "stray_address",
-        found: "AAAA 2001:db8::bad",
-        expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `At the DNS provider of example.com, remove the AAAA record of @ (2001:db8::bad).${ASKED}`,
-      },
-    ],
-    [
-      "several addresses besides the platform's",
-      "A 198.51.100.7\nA 192.0.2.1\nAAAA 2001:db8::bad",
-      "conflict",
-      {
-        code: "stray_address",
-        found: "A 192.0.2.1, AAAA 2001:db8::bad",
-        expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `At the DNS provider of example.com, remove the A and AAAA records of @ (192.0.2.1, 2001:db8::bad).${ASKED}`,
-      },
-    ],
-    [
-      "a proxy's addresses",
-      "A 172.67.1.1",
-      "proxied",
-      {
-        code: "proxied",
-        found: "A 172.67.1.1 (Cloudflare's proxy)",
-        expected: `${EXPECTED} ${ADDRESSES}`,
-        fix: `At Cloudflare, set the record @ to "DNS only" and check that its value is ${TARGET}.${ASKED}`,
-      },
-    ],
-  ])("an apex with %s is not verified", async (_, lines, dns, reason) => {
-    const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
-    const { reasons, ...rest } = await verify(APEX, zone);
-    expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed", notes: [] });
-    expect(reasons).toEqual([{ host: APEX, name: APEX, ...reason }]);
-  });
+  const REMOVE = "At the DNS provider of example.com, remove the";
+  const NOT_VERIFIED = rowsOf(`
+    no record | | missing | record_missing | no such record, although the name exists | ${EXPECTED} | ${ALIAS}
+    another address | A 192.0.2.1 | wrong_target | wrong_target | A 192.0.2.1 | ${EXPECTED} ${ADDRESSES} | ${ALIAS.replace(", add", ", remove the A record of @ (192.0.2.1), then add")}
+    a foreign address beside it | A 198.51.100.7 + AAAA 2001:db8::bad | conflict | stray_address | AAAA 2001:db8::bad | ${EXPECTED} ${ADDRESSES} | ${REMOVE} AAAA record of @ (2001:db8::bad).
+    several beside it | A 198.51.100.7 + A 192.0.2.1 + AAAA 2001:db8::bad | conflict | stray_address | A 192.0.2.1, AAAA 2001:db8::bad | ${EXPECTED} ${ADDRESSES} | ${REMOVE} A and AAAA records of @ (192.0.2.1, 2001:db8::bad).
+    a proxy | A 172.67.1.1 | proxied | proxied | A 172.67.1.1 (Cloudflare's proxy) | ${EXPECTED} ${ADDRESSES} | At Cloudflare, set the record @ to "DNS only" and check that its value is ${TARGET}.
+  `);
+  test.each(NOT_VERIFIED)(
+    "an apex with %s is not verified",
+    async (_case, lines = "", dns, code, found, expected, fix) => {
+      const zone = lines === "" ? "" : lines.replace(/^/gm, `${APEX} `);
+      const { reasons, ...rest } = await verify(APEX, zone);
+      expect(rest).toEqual({ host: APEX, state: "pending_dns", dns, certificate: "allowed", notes: [] });
+      expect(reasons).toEqual([{ host: APEX, name: APEX, code, found, expected, fix: `${fix}${ASKED}` }]);
+    },
+  );
 
   test.each([
     ["ada.ns.cloudflare.com", "flattened CNAME"],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
-import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+import { CORRECT, HOST, rowsOf, TARGET, verify } from "./fixture.ts";
 
 describe("verification of CAA records", () => {
   const FORBIDDING = `CAA 0 issue "letsencrypt.org"`;
@@ -54,61 +54,42 @@ describe("verification of CAA records", () => {
   const ADD = 'add the record CAA 0 issue "amazon.com"';
   const OLD = "old.hosting.example.net";
 
-  test.each<[string, string, string, string, string]>([
-    [
-      "of the host itself",
-      HOST,
-      `${HOST} A 192.0.2.1`,
-      `At the DNS provider of example.com, ${ADD} at ${HOST}; keep the existing records.`,
-      `At the DNS provider of example.com, set the flags of CAA 128 tbs "x" to 0 at ${HOST}.`,
-    ],
-    [
-      "of an ancestor",
-      "example.com",
-      CORRECT,
-      `At the DNS provider of example.com, ${ADD} at example.com; keep the existing records.`,
-      'At the DNS provider of example.com, set the flags of CAA 128 tbs "x" to 0 at example.com.',
-    ],
-    [
-      "behind an ancestor's CNAME",
-      OLD,
-      `${CORRECT}\nexample.com CNAME ${OLD}`,
-      `At the DNS provider of example.net, ${ADD} at ${OLD}, the target of the CNAME at example.com; keep the existing records.`,
-      `At the DNS provider of example.net, set the flags of CAA 128 tbs "x" to 0 at ${OLD}, the target of the CNAME at example.com.`,
-    ],
-    [
-      "behind the host's CNAME to the old hosting",
-      OLD,
-      `${HOST} CNAME ${OLD}`,
-      `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`,
-      `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`,
-    ],
-    [
-      "of the platform",
-      TARGET,
-      CORRECT,
-      `These records belong to the platform. Ask its operator to add the record CAA 0 issue "amazon.com" at ${TARGET}.`,
-      `These records belong to the platform. Ask its operator to set the flags of CAA 128 tbs "x" to 0 at ${TARGET}.`,
-    ],
-  ])("the fix for CAA records %s names the place and the change", async (_, owner, zone, toAdd, toRemove) => {
-    const fixOf = async (record: string) =>
-      (await verify(HOST, `${zone}\n${owner} ${record}`)).reasons.find(({ code }) => code.startsWith("caa_"));
-    const common = { host: HOST, name: owner };
-    expect(await fixOf(FORBIDDING)).toEqual({
-      ...common,
-      code: "caa_forbids",
-      found: `${owner} ${FORBIDDING}`,
-      expected: `${owner} CAA 0 issue "amazon.com"`,
-      fix: toAdd,
-    });
-    expect(await fixOf('CAA 128 tbs "x"')).toEqual({
-      ...common,
-      code: "caa_unknown_critical",
-      found: `${owner} CAA 128 tbs "x"`,
-      expected: "no critical CAA record except issue, issuewild, iodef",
-      fix: toRemove,
-    });
-  });
+  const AT = "At the DNS provider of";
+  const FLAGS = 'set the flags of CAA 128 tbs "x" to 0';
+  const POINT = `${HOST} inherits these records through its CNAME. Point it to ${TARGET} instead.`;
+  const OPERATOR = "These records belong to the platform. Ask its operator to";
+  const BEHIND = `${OLD}, the target of the CNAME at example.com`;
+  const PLACES = rowsOf(`
+    of the host itself | ${HOST} | ${HOST} A 192.0.2.1 | ${AT} example.com, ${ADD} at ${HOST}; keep the existing records. | ${AT} example.com, ${FLAGS} at ${HOST}.
+    of an ancestor | example.com | ${CORRECT} | ${AT} example.com, ${ADD} at example.com; keep the existing records. | ${AT} example.com, ${FLAGS} at example.com.
+    behind an ancestor's CNAME | ${OLD} | ${CORRECT} + example.com CNAME ${OLD} | ${AT} example.net, ${ADD} at ${BEHIND}; keep the existing records. | ${AT} example.net, ${FLAGS} at ${BEHIND}.
+    behind the host's CNAME to the old hosting | ${OLD} | ${HOST} CNAME ${OLD} | ${POINT} | ${POINT}
+    of the platform | ${TARGET} | ${CORRECT} | ${OPERATOR} ${ADD} at ${TARGET}. | ${OPERATOR} ${FLAGS} at ${TARGET}.
+  `);
+  test.each(PLACES)(
+    "the fix for CAA records %s names the place and the change",
+    async (_case, owner, zone, toAdd, toRemove) => {
+      const fixOf = async (record: string) =>
+        (await verify(HOST, `${zone}\n${owner} ${record}`)).reasons.find(({ code }) =>
+          code.startsWith("caa_"),
+        );
+      const common = { host: HOST, name: owner };
+      expect(await fixOf(FORBIDDING)).toEqual({
+        ...common,
+        code: "caa_forbids",
+        found: `${owner} ${FORBIDDING}`,
+        expected: `${owner} CAA 0 issue "amazon.com"`,
+        fix: toAdd,
+      });
+      expect(await fixOf('CAA 128 tbs "x"')).toEqual({
+        ...common,
+        code: "caa_unknown_critical",
+        found: `${owner} CAA 128 tbs "x"`,
+        expected: "no critical CAA record except issue, issuewild, iodef",
+        fix: toRemove,
+      });
+    },
+  );
 
   test("only the nearest set of CAA records decides, whether it permits or forbids", async () => {
     const near = (one: string, above: string) =>

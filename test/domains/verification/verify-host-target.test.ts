@@ -1,35 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { isWrong } from "../../../lib/domains/status/status.ts";
-import { CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+import { CORRECT, HOST, rowsOf, TARGET, verify } from "./fixture.ts";
 
 describe("verification of the platform host", () => {
   const GONE = "gone.platform.example.net";
   const pointsToGone = `${HOST} CNAME ${GONE}`;
 
-  test.each([
-    ["does not exist", "", `NXDOMAIN: ${GONE} does not exist`],
-    ["has no address", `${GONE} CAA 0 issue "amazon.com"`, `${GONE} has no A or AAAA record`],
-    [
-      "is a CNAME to a name that does not exist",
-      `${GONE} CNAME b.example.net\nb.example.net CNAME c.example.net`,
-      `CNAME ${GONE} → b.example.net → c.example.net; NXDOMAIN: c.example.net does not exist`,
-    ],
-    [
-      "is a CNAME to a name without an address",
-      `${GONE} CNAME b.example.net\nb.example.net CAA 0 issue "amazon.com"`,
-      `CNAME ${GONE} → b.example.net; b.example.net has no A or AAAA record`,
-    ],
-    [
-      "is in a CNAME loop",
-      `${GONE} CNAME b.example.net\nb.example.net CNAME ${GONE}`,
-      `CNAME ${GONE} → b.example.net → ${GONE}; the records form a loop`,
-    ],
-    [
-      "is a CNAME to the host",
-      `${GONE} CNAME ${HOST}`,
-      `CNAME ${GONE} → ${HOST} → ${GONE}; the records form a loop`,
-    ],
-  ])("a host is not verified if the platform host %s", async (_, zone, found) => {
+  const GONE_TARGETS = rowsOf(`
+    does not exist | | NXDOMAIN: ${GONE} does not exist
+    has no address | ${GONE} CAA 0 issue "amazon.com" | ${GONE} has no A or AAAA record
+    is a CNAME to a name that does not exist | ${GONE} CNAME b.example.net + b.example.net CNAME c.example.net | CNAME ${GONE} → b.example.net → c.example.net; NXDOMAIN: c.example.net does not exist
+    is a CNAME to a name without an address | ${GONE} CNAME b.example.net + b.example.net CAA 0 issue "amazon.com" | CNAME ${GONE} → b.example.net; b.example.net has no A or AAAA record
+    is in a CNAME loop | ${GONE} CNAME b.example.net + b.example.net CNAME ${GONE} | CNAME ${GONE} → b.example.net → ${GONE}; the records form a loop
+    is a CNAME to the host | ${GONE} CNAME ${HOST} | CNAME ${GONE} → ${HOST} → ${GONE}; the records form a loop
+  `);
+  test.each(GONE_TARGETS)("a host is not verified if the platform host %s", async (_case, zone, found) => {
     const verification = await verify(HOST, `${pointsToGone}\n${zone}`, {}, { target: GONE });
     expect(verification).toMatchObject({ state: "pending_dns", dns: "target_missing" });
     expect(verification.reasons[0]).toEqual({

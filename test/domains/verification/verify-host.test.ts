@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Reason } from "../../../lib/domains/status/reasons.ts";
-import { ASKED, CORRECT, HOST, TARGET, verify } from "./fixture.ts";
+import { ASKED, CORRECT, HOST, rowsOf, TARGET, verify } from "./fixture.ts";
 
 const ADD = `At the DNS provider of example.com, add the CNAME record: name orders, value ${TARGET}, TTL 3600.${ASKED}`;
 const CHANGE = `At the DNS provider of example.com, change the value of the CNAME record orders to ${TARGET}.`;
@@ -25,119 +24,31 @@ describe("verification of a subdomain", () => {
     });
   });
 
-  test.each<[string, string, string, Omit<Reason, "host" | "name" | "expected">]>([
-    [
-      "with no record at all",
-      "",
-      "missing",
-      { code: "record_missing", found: "NXDOMAIN: the name does not exist", fix: ADD },
-    ],
-    [
-      "with other records only",
-      `_dmarc.${HOST} A 192.0.2.9`,
-      "missing",
-      { code: "record_missing", found: "no such record, although the name exists", fix: ADD },
-    ],
-    [
-      "whose CNAME names another host",
-      `${HOST} CNAME old.hosting.example.net`,
-      "wrong_target",
-      {
-        code: "wrong_target",
-        found: "CNAME old.hosting.example.net",
-        fix: CHANGE + ASKED,
-      },
-    ],
-    [
-      "whose CNAME is one letter off",
-      `${HOST} CNAME d-1a2b3d.platform.example.net`,
-      "wrong_target",
-      {
-        code: "wrong_target",
-        found: "CNAME d-1a2b3d.platform.example.net",
-        fix: CHANGE + ASKED,
-      },
-    ],
-    [
-      "whose CNAME had the zone appended by the provider",
-      `${HOST} CNAME ${TARGET}.example.com`,
-      "wrong_target",
-      {
-        code: "wrong_target",
-        found: `CNAME ${TARGET}.example.com`,
-        fix: `${CHANGE} End it with a dot: the provider has appended the zone.${ASKED}`,
-      },
-    ],
-    [
-      "whose CNAME leads to the platform through another name",
-      `${HOST} CNAME hop.example.com\nhop.example.com CNAME ${TARGET}`,
-      "wrong_target",
-      {
-        code: "wrong_target",
-        found: `CNAME hop.example.com → ${TARGET}`,
-        fix: CHANGE + ASKED,
-      },
-    ],
-    [
-      "with a blocking A record",
-      `${HOST} A 192.0.2.1`,
-      "conflict",
-      {
-        code: "blocking_address",
-        found: "A 192.0.2.1",
-        fix: `At the DNS provider of example.com, remove the A record of orders (192.0.2.1)${REPLACE}`,
-      },
-    ],
-    [
-      "with a blocking AAAA record",
-      `${HOST} AAAA 2001:db8::1`,
-      "conflict",
-      {
-        code: "blocking_address",
-        found: "AAAA 2001:db8::1",
-        fix: `At the DNS provider of example.com, remove the AAAA record of orders (2001:db8::1)${REPLACE}`,
-      },
-    ],
-    [
-      "that is proxied over IPv4",
-      `${HOST} A 104.16.132.229\n${HOST} A 104.16.133.229`,
-      "proxied",
-      {
-        code: "proxied",
-        found: "A 104.16.132.229, A 104.16.133.229 (Cloudflare's proxy)",
-        fix: UNPROXY,
-      },
-    ],
-    [
-      "of whose addresses one is proxied",
-      `${HOST} A 104.16.132.229\n${HOST} A 192.0.2.9`,
-      "proxied",
-      {
-        code: "proxied",
-        found: "A 104.16.132.229, A 192.0.2.9 (Cloudflare's proxy)",
-        fix: UNPROXY,
-      },
-    ],
-    [
-      "that is proxied over IPv6",
-      `${HOST} AAAA 2606:4700::6810:84e5`,
-      "proxied",
-      {
-        code: "proxied",
-        found: "AAAA 2606:4700::6810:84e5 (Cloudflare's proxy)",
-        fix: UNPROXY,
-      },
-    ],
-  ])(
-    "a subdomain %s is not verified, and the reason says what was found and how to fix it",
-    async (_, zone, dns, reason) => {
+  const [REMOVE, PROXY] = ["At the DNS provider of example.com, remove the", "(Cloudflare's proxy)"];
+  const OLD = "old.hosting.example.net";
+  const NOT_VERIFIED = rowsOf(`
+    no record at all | | missing | record_missing | NXDOMAIN: the name does not exist | ${ADD}
+    other records only | _dmarc.${HOST} A 192.0.2.9 | missing | record_missing | no such record, although the name exists | ${ADD}
+    a CNAME of another host | ${HOST} CNAME ${OLD} | wrong_target | wrong_target | CNAME ${OLD} | ${CHANGE}${ASKED}
+    a CNAME that is one letter off | ${HOST} CNAME d-1a2b3d.platform.example.net | wrong_target | wrong_target | CNAME d-1a2b3d.platform.example.net | ${CHANGE}${ASKED}
+    a CNAME to which the provider appended the zone | ${HOST} CNAME ${TARGET}.example.com | wrong_target | wrong_target | CNAME ${TARGET}.example.com | ${CHANGE} End it with a dot: the provider has appended the zone.${ASKED}
+    a CNAME through another name | ${HOST} CNAME hop.example.com + hop.example.com CNAME ${TARGET} | wrong_target | wrong_target | CNAME hop.example.com → ${TARGET} | ${CHANGE}${ASKED}
+    a blocking A record | ${HOST} A 192.0.2.1 | conflict | blocking_address | A 192.0.2.1 | ${REMOVE} A record of orders (192.0.2.1)${REPLACE}
+    a blocking AAAA record | ${HOST} AAAA 2001:db8::1 | conflict | blocking_address | AAAA 2001:db8::1 | ${REMOVE} AAAA record of orders (2001:db8::1)${REPLACE}
+    a proxy over IPv4 | ${HOST} A 104.16.132.229 + ${HOST} A 104.16.133.229 | proxied | proxied | A 104.16.132.229, A 104.16.133.229 ${PROXY} | ${UNPROXY}
+    one proxied address | ${HOST} A 104.16.132.229 + ${HOST} A 192.0.2.9 | proxied | proxied | A 104.16.132.229, A 192.0.2.9 ${PROXY} | ${UNPROXY}
+    a proxy over IPv6 | ${HOST} AAAA 2606:4700::6810:84e5 | proxied | proxied | AAAA 2606:4700::6810:84e5 ${PROXY} | ${UNPROXY}
+  `);
+  test.each(NOT_VERIFIED)(
+    "a subdomain with %s is not verified, and the reason says what was found and how to fix it",
+    async (_case, zone = "", dns, code, found, fix) => {
       expect(await verify(HOST, zone)).toEqual({
         host: HOST,
         state: "pending_dns",
         dns,
         certificate: "allowed",
         notes: [],
-        reasons: [{ host: HOST, name: HOST, expected: `CNAME ${TARGET}`, ...reason }],
+        reasons: [{ host: HOST, name: HOST, expected: `CNAME ${TARGET}`, code, found, fix }],
       });
     },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cloud } from "../harness/cloud.ts";
 import type { Recording } from "../harness/engine.ts";
-import { find, ofType } from "../harness/program.ts";
+import { ofType } from "../harness/program.ts";
 import { production, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
 
 const DOMAIN = "aws:apigateway/domainName:DomainName";
@@ -19,57 +19,6 @@ const oneMoreHost = update(
 
 /** The next update, without the alias. */
 const standard = oneMoreHost.then(({ state }) => update(production, { cloud: oneCloud, state }));
-
-describe("a host", () => {
-  test("resources are created in order: certificate, validation record, validation, domain name, mapping, routing record", async () => {
-    const outcome = await success(standard);
-    const chain = ["certificate", "validation-record", "validation", "domain", "mapping", "route"].map(
-      (part) => find(outcome, `store-orders-production-orders-example-com-${part}`),
-    );
-    for (const [index, { dependencies }] of chain.entries()) {
-      if (index > 0) expect(dependencies).toContain(chain[index - 1]?.urn);
-    }
-    expect(chain[2]?.createTimeout).toBe("30m");
-    expect(chain[4]?.inputs).toEqual({
-      domainName: "orders.example.com",
-      restApi: "store-orders-production-gateway-rest-id",
-      stageName: "live",
-    });
-  });
-
-  test("both records are DNS-only CNAMEs with the ownership comment and without trailing dots", async () => {
-    const outcome = await success(standard);
-    const common = {
-      type: "CNAME",
-      zoneId: "zone-of-example.com",
-      ttl: 3600,
-      proxied: false,
-      comment: "store-orders/production, kept by Pulumi",
-    };
-    expect(find(outcome, "store-orders-production-orders-example-com-validation-record").inputs).toEqual({
-      ...common,
-      name: "_0123.orders.example.com",
-      content: "_4567.acm-validations.aws",
-    });
-    expect(find(outcome, "store-orders-production-orders-example-com-route").inputs).toEqual({
-      ...common,
-      name: "orders.example.com",
-      content: "d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com",
-    });
-  });
-
-  test("an existing record with the ownership comment does not conflict", async () => {
-    expect((await success(standard)).invokes.map(({ token }) => token)).toContain(
-      "cloudflare:index/getDnsRecords:getDnsRecords",
-    );
-  });
-
-  test("both functions get the configured hosts", async () => {
-    for (const { inputs } of ofType(await success(standard), FUNCTION)) {
-      expect(JSON.stringify(inputs["environment"])).toContain("www.orders.example.com");
-    }
-  });
-});
 
 test("a stack can have sixty redirects", async () => {
   const redirects = Array.from({ length: 60 }, (_, index) => redirectFrom(`shop-${index}.example.com`));

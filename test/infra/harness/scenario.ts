@@ -6,7 +6,7 @@ import { type Outcome, ofType, type RunOptions, run, stackFile } from "./program
 
 /** The configuration of the production stack. */
 export const production = stackFile("production");
-/** The same with every setting that adds something. */
+/** The same with every setting that adds something, and one that changes the shape of the API. */
 export const everything = {
   ...production,
   "store-orders:accessLogs": "account",
@@ -15,6 +15,7 @@ export const everything = {
   "store-orders:permissionsBoundary": "arn:aws:iam::123456789012:policy/limits/of-orders",
   "store-orders:reservedConcurrency": 20,
   "store-orders:tags": { team: "shop" },
+  "store-orders:timeoutSeconds": 60,
   "store-orders:waf": { requestsPerFiveMinutes: 3_000 },
 };
 /** A redirect to the primary. */

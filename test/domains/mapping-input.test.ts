@@ -63,11 +63,6 @@ domains:
 });
 
 describe("defineDomains", () => {
-  test("a plan in place of the options is an error that says so", () => {
-    const define = () => defineDomains({ primary: "a.example.com" }, "pro" as never);
-    expect(define).toThrow("Pass an object with one or more of: plan.");
-  });
-
   test("defineDomains returns the validated mapping, with the default status", () => {
     const domains = defineDomains(
       { primary: "Orders.example.com", redirects: [{ from: "www.example.com", to: "orders.example.com." }] },

@@ -2,11 +2,14 @@
  * Runs programs one after another in one process, as Pulumi's Automation API does, so that the SDKs are loaded once. It
  * ends once nobody sends programs any more and the last one has nothing left to do, as under the language host.
  */
-import { registerHooks } from "node:module";
-import { LanguageServer } from "@pulumi/pulumi/automation/server.js";
+import { createRequire, registerHooks } from "node:module";
 import language from "@pulumi/pulumi/proto/language_pb.js";
-import { getStore } from "@pulumi/pulumi/runtime/state.js";
 import type { ProgramRun } from "./program.ts";
+
+// Their declarations have no types.
+const require = createRequire(import.meta.url);
+const { LanguageServer } = require("@pulumi/pulumi/automation/server.js");
+const { getStore } = require("@pulumi/pulumi/runtime/state.js");
 
 let runs = 0;
 
@@ -43,7 +46,7 @@ process.on("message", async ({ main, engine, kind, config, secretKeys }: Program
     return exported.default ?? { ...exported };
   };
   const error = await new Promise<unknown>((resolve) => {
-    new LanguageServer(load).run({ request } as never, (failure: unknown) => resolve(failure));
+    new LanguageServer(load).run({ request }, (failure: unknown) => resolve(failure));
   });
   process.send?.(error ? 1 : 0);
 });

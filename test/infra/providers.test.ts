@@ -34,16 +34,20 @@ interface Use {
   readonly provider: string;
 }
 let uses: Use[] = [];
+/** What a provider adds to the inputs, by type of resource, and returns from a function: nothing, as in Pulumi's documentation. */
+let outputs: Readonly<Record<string, object>> = {};
 const isOurs = (token: string) => /^(aws|cloudflare):/.test(token);
 await pulumi.runtime.setMocks(
   {
     newResource({ type, name, inputs, provider = "" }) {
       if (isOurs(type)) uses.push({ what: `${type} ${name}`, provider });
-      return { id: `${name}-id`, state: inputs };
+      return { id: `${name}-id`, state: { ...inputs, ...outputs[type] } };
     },
     call({ token, inputs, provider = "" }) {
       uses.push({ what: token, provider });
-      return token === GET_CERTIFICATE ? { ...inputs, arn: "arn", status: "ISSUED" } : inputs;
+      return token === GET_CERTIFICATE
+        ? { ...inputs, arn: "arn", status: "ISSUED" }
+        : { ...inputs, ...outputs[token] };
     },
   },
   "shop",
@@ -92,7 +96,14 @@ const functionArgs = {
   ...{ memoryMiB: 128, timeoutSeconds: 3, logRetentionDays: 1 },
 };
 const domains = defineDomains({ primary: "orders.example.com" }, { plan: "pro" });
-const settings = { plan: "pro", domains, resolver: dns.address, events: { bus: "default" } } as const;
+const settings = {
+  ...({ plan: "pro", domains, resolver: dns.address, events: { bus: "default" } } as const),
+  ...({
+    waf: { requestsPerFiveMinutes: 3_000 },
+    accessLogs: "account",
+    alarmEmail: "ops@example.com",
+  } as const),
+};
 const customDomain = (dns: HostDns) => (name: string, options: pulumi.ComponentResourceOptions) =>
   new CustomDomain(name, { host: "orders.example.com", dns, restApi: "api", stageName: "live" }, options);
 
@@ -177,4 +188,27 @@ test("without a choice of the program, the default providers are used", async ()
   await pulumi.runtime.disconnect();
   expect(uses.length).toBeGreaterThan(70);
   expect(uses.filter(({ provider }) => provider !== "")).toEqual([]);
+});
+
+test("under mocks with what the providers add, the whole service can be unit-tested", async () => {
+  outputs = {
+    [GET_ZONES]: {
+      results: [{ id: "zone", name: "example.com", status: "active", type: "full", nameServers: [] }],
+    },
+    "aws:lambda/function:Function": { arn: "arn:aws:lambda:eu-central-1:1:function:f" },
+    "aws:acm/certificate:Certificate": {
+      domainValidationOptions: [
+        { resourceRecordName: "_0.orders.example.com.", resourceRecordValue: "_1.aws." },
+      ],
+    },
+  };
+  const { baseUrl, domainStatus } = await deployStoreOrders("tested", settings);
+  await pulumi.runtime.disconnect();
+  expect(
+    await new Promise((resolve) => pulumi.output({ baseUrl, domainStatus }).apply(resolve)),
+  ).toMatchObject({
+    baseUrl: "https://orders.example.com/v1",
+    domainStatus: { "orders.example.com": { role: "primary", state: "live" } },
+  });
+  outputs = {};
 });

@@ -4,12 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../support/free-port.ts";
-import { findExecutable } from "./find-program.ts";
 
 export { findExecutable as findServer } from "./find-program.ts";
-
-/** The path of the name server nsd (`apt-get install nsd`); `undefined` if missing. */
-export const findNsd = (): string | undefined => findExecutable("nsd");
 
 /** Serves zones, given by name with the content of their zone files. A zone without content fails to load. */
 export async function startNsd(

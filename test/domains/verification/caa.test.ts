@@ -20,6 +20,8 @@ test.each<[string, readonly CaaRecord[]]>([
   ["an empty set", set()],
   ["the authority's name", set("0 issue amazon.com")],
   ["the name with spaces", set("0 issue \t amazon.com \t")],
+  ["the authority's second name", set("0 issue amazontrust.com")],
+  ["the name, and parameters of which there are none", set("0 issue amazon.com;")],
   ["a limit beside a record without one", set("0 issue amazon.com; accounturi=x", "0 issue amazon.com")],
   ["the name next to a rule that forbids everyone", set("0 issue ;", "0 issue amazon.com")],
   ["a tag in upper case", set("0 ISSUE amazon.com")],
@@ -27,6 +29,7 @@ test.each<[string, readonly CaaRecord[]]>([
   ["an unknown tag that is not critical", set("0 tbs unknown")],
   ["an unknown tag with flags that lack the critical bit", set("127 tbs unknown")],
   ["contacts only", set("0 iodef mailto:a@example.com")],
+  ["contacts that are critical and empty", set("128 iodef ")],
   ["a rule for wildcards only", set("0 issuewild letsencrypt.org")],
 ])("a plain name is permitted by %s", (_, records) => {
   expect(evaluateCaa(records, amazon)).toEqual({ ok: true, limits: [] });
@@ -35,6 +38,13 @@ test.each<[string, readonly CaaRecord[]]>([
 test.each<[string, readonly CaaRecord[]]>([
   ["another authority's name", set("0 issue letsencrypt.org")],
   ["a rule that forbids everyone", set("0 issue ;")],
+  ["an empty value, once or twice", set("0 issue ", "0 issue ")],
+  ["a value of spaces", set("0 issue   ")],
+  ["a name below the authority's", set("0 issue ca.amazon.com")],
+  ["a name that is none", set("0 issue %%%%%")],
+  ["a parameter without a value", set("0 issue amazon.com; account")],
+  ["another authority's name, critical", set("128 issue letsencrypt.org")],
+  ["another authority's name beside an unknown tag", set("0 future amazon.com", "0 issue letsencrypt.org")],
   ["a rule that forbids everyone, with parameters", set("0 issue ; policy=ev")],
   ["the name as a parameter", set("0 issue letsencrypt.org; amazon.com")],
   ["a value that is not a name", set("0 issue amazon com")],

@@ -5,13 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { withDefaults } from "../../../infra/config/settings.ts";
-import { CALLS } from "../../../infra/deployer/calls.ts";
 import { deployerPolicies } from "../../../infra/deployer/policy-documents.ts";
 import { defineDomains } from "../../../lib/domains/parse.ts";
-import { type Outcome, ofType } from "../harness/program.ts";
-import { physicalName } from "../harness/provider-rules.ts";
-import { everything, success, update } from "../harness/scenario.ts";
-import { allows, type Policy } from "./iam.ts";
+import { everything } from "../harness/scenario.ts";
+import { allows } from "./iam.ts";
 
 const target = { region: "eu-central-1", account: "123456789012", prefix: "store-orders-production" };
 const PRINT = fileURLToPath(new URL("../../../infra/deployer/print.ts", import.meta.url));
@@ -21,30 +18,12 @@ const allSettings = withDefaults({
   ...{ plan: "pro", domains, accessLogs: "account", alarmEmail: "ops@example.com" },
   ...{ waf: { requestsPerFiveMinutes: 3000 }, events: { bus: "default" }, permissionsBoundary: BOUNDARY },
 });
-const typesOf = ({ registrations }: Outcome) =>
-  [...new Set(registrations.filter(({ custom }) => custom).map(({ type }) => type))]
-    .filter((type) => type.startsWith("aws:"))
-    .toSorted();
-const neededTypes = (settings: typeof allSettings) =>
-  CALLS.filter(({ neededBy }) => neededBy?.(settings) ?? true)
-    .flatMap(({ types }) => types)
-    .toSorted();
-const complete = success(update(everything));
 const actionsOf = (document: { Statement: readonly { Action: readonly string[] }[] }) =>
   document.Statement.flatMap(({ Action }) => Action);
 
-test("the calls of the deployer are those for the resources of a stack with every option, and of no other type", async () => {
-  expect(neededTypes(allSettings)).toEqual(typesOf(await complete));
-});
-
 describe("the policies", () => {
-  const { preview, deploy, functions, boundary } = deployerPolicies(allSettings, target);
+  const { preview, deploy, functions } = deployerPolicies(allSettings, target);
   const deploying = [...deploy.Statement, ...functions.Statement];
-
-  test("of a preview only read", () => {
-    const reading = /^(sts:GetCallerIdentity|apigateway:GET|\w+:(Get|List|Describe)\w+)$/;
-    expect(actionsOf(preview).filter((action) => !reading.test(action))).toEqual([]);
-  });
 
   test("name every call, and pass only the roles of the stack", () => {
     const actions = [preview, deploy, functions].flatMap(actionsOf);
@@ -125,57 +104,6 @@ describe("the policies", () => {
     expect(actionsOf(reading)).not.toContain("route53:ChangeResourceRecordSets");
   });
 
-  test("cover the names that the resources of an update get, and no other name", async () => {
-    const { registrations } = await complete;
-    const named = registrations.filter(({ custom, type }) => custom && NAMED.test(type));
-    expect(named.length).toBeGreaterThan(34);
-    const unconditional = { Statement: deploying.map(({ Condition: _, ...statement }) => statement) };
-    for (const { type, name, inputs } of named) {
-      const { actions = [], resources: [pattern = ""] = [] } =
-        CALLS.find(({ types }) => types.includes(type)) ?? {};
-      const action = actions.find((each) => !/:(Get|List|Describe)/.test(each)) ?? "";
-      const [before = ""] = pattern
-        .replace("REGION", target.region)
-        .replace(":ACCOUNT:", `:${target.account}:`)
-        .split(/PREFIX|[A-Z]+_TABLE/);
-      const physical = String(inputs["dashboardName"] ?? physicalName({ type, name, inputs }));
-      const mayCall = (named: string) =>
-        allows([unconditional], { action, resource: `arn:aws:${before}${named}` });
-      expect(mayCall(physical), `${action} on ${physical}`).toBe(true);
-      expect(mayCall(physical.replace("production", "staging")), `${action} on ${physical}`).toBe(false);
-    }
-  });
-
-  test("allow to invoke the functions only to the services that the program names", async () => {
-    const principals = ofType(await complete, "aws:lambda/permission:Permission").map(({ inputs }) =>
-      String(inputs["principal"]),
-    );
-    const resource =
-      "arn:aws:lambda:eu-central-1:123456789012:function:store-orders-production-api-function-1a2b3c4";
-    const mayAdd = (principal: string) =>
-      allows([functions], {
-        ...{ action: "lambda:AddPermission", resource },
-        context: { "lambda:Principal": principal },
-      });
-    expect([...new Set(principals)].map(mayAdd)).toEqual([true, true]);
-    expect(mayAdd("ec2.amazonaws.com")).toBe(false);
-  });
-
-  test("the boundary allows the roles of the stack everything that their own policies do", async () => {
-    const { registrations } = await complete;
-    const policies = ofType({ registrations }, "aws:iam/rolePolicy:RolePolicy");
-    expect(policies).toHaveLength(3);
-    for (const { inputs } of policies) {
-      for (const { Action, Resource } of (inputs["policy"] as unknown as Policy).Statement) {
-        for (const action of [Action ?? []].flat())
-          for (const resource of [Resource ?? []].flat())
-            expect(allows([boundary], { action, resource }), `${action} on ${resource}`).toBe(true);
-      }
-    }
-    const roles = ofType({ registrations }, "aws:iam/role:Role");
-    expect(roles.map((role) => role.inputs["permissionsBoundary"])).toEqual(Array(3).fill(BOUNDARY));
-  });
-
   test("name resources of the partition that the region is in", () => {
     const bus = "arn:aws-us-gov:events:us-gov-west-1:123456789012:event-bus/shop";
     const settings = { ...allSettings, events: { bus }, permissionsBoundary: undefined };
@@ -183,15 +111,7 @@ describe("the policies", () => {
     expect(new Set(printed.match(/arn:[^:]+:/g))).toEqual(new Set(["arn:aws-us-gov:"]));
     expect(printed).toContain(`"${bus}"`);
   });
-
-  test("fit the size limit of a managed policy", () => {
-    for (const document of [preview, deploy, functions, boundary])
-      expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
-  });
 });
-
-/** The types of resources whose names are in the policies. Calls on the others name one of these. */
-const NAMED = /:(Table|Role|Function|LogGroup|Topic|Queue|MetricAlarm|Dashboard|EventRule|WebAcl)$/;
 
 test("the command prints the policies for a stack file", () => {
   const print = (args: readonly string[], cwd = process.cwd()) =>

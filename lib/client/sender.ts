@@ -31,10 +31,6 @@ type Sender = <T>(
   request: ApiRequest<T>,
 ) => Promise<{ ok: true; value: T } | { ok: false; error: ApiError; ambiguous: boolean }>;
 
-const HIDDEN =
-  "The service answers, but the browser keeps its responses from this page (CORS). Start the service with --cors-origin and " +
-  "the origin of the page, or look for a proxy that answers instead of the service.";
-
 /** The longest wait before the second attempt, and before any; see `backoffMs`. */
 const MIN_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
@@ -42,9 +38,6 @@ const MAX_DELAY_MS = 30_000;
 export function createSender(options: SenderOptions): Sender {
   const { apiKey, fetch, queue, clock, sleep, random, maxAttempts, attemptTimeoutMs, maxWaitMs } = options;
   const headers = { authorization: `Bearer ${apiKey}`, accept: "application/json" };
-
-  /** True once the browser has shown a response to the page, so that the origin of the page is allowed. */
-  let isOriginAllowed = false;
 
   async function attempt<T>(
     { method, url, signal, isSuccess, read }: ApiRequest<T>,
@@ -60,7 +53,6 @@ export function createSender(options: SenderOptions): Sender {
         response = await abortable(sent, limit.signal).catch((error: unknown) => {
           throw isNetworkFailure(error) && !isRefused(error, url, init) ? error : new PassedOn(error);
         });
-        isOriginAllowed = true;
         feedback = readFeedback(response, clock(), jitterMs);
       } finally {
         queue.release(feedback);
@@ -75,26 +67,9 @@ export function createSender(options: SenderOptions): Sender {
     }
   }
 
-  /** True if the service answers, but the browser keeps that from the page. It does not say why a request has failed. */
-  async function isHiddenByBrowser(url: string, outer: AbortSignal): Promise<boolean> {
-    const { origin } = (globalThis as { readonly location?: { readonly origin?: string } }).location ?? {};
-    const service = new URL(url).origin;
-    if (isOriginAllowed || !origin?.startsWith("http") || service === origin) return false;
-    const { signal, release } = startTimeLimit("attempt", attemptTimeoutMs, outer);
-    try {
-      const probe = fetch(`${service}/healthz`, { mode: "no-cors", credentials: "omit", signal });
-      return (await abortable(probe, signal)).type === "opaque";
-    } catch {
-      return false;
-    } finally {
-      release();
-    }
-  }
-
   return async function send(request) {
-    const { signal, deadline, url } = request;
+    const { signal, deadline } = request;
     let ambiguous = false;
-    let wasHidden = false;
     for (let attemptNumber = 1, cause: unknown; ; attemptNumber++) {
       const tooLong = await queue.acquire({ signal, deadline, maxWaitMs });
       if (tooLong !== undefined) throw new RateLimitedError(tooLong.retryAt, { cause });
@@ -108,10 +83,6 @@ export function createSender(options: SenderOptions): Sender {
       } catch (error) {
         if (error instanceof PassedOn) throw error.error;
         if (signal.aborted || attemptNumber >= maxAttempts) throw error;
-        const isHidden = error instanceof NetworkError && (await isHiddenByBrowser(url, signal));
-        // Twice, because the first request may have met a connection that was lost.
-        if (isHidden && wasHidden) throw new NetworkError(HIDDEN, { cause: error });
-        wasHidden = isHidden;
         ambiguous = true;
         cause = error;
       }

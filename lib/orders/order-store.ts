@@ -62,7 +62,7 @@ export interface OutboxBacklog {
  * whatever process. No clock decides whether a change has been delivered: a mark stays until all of them are.
  */
 export interface Outbox {
-  /** Records in the database whether writes mark orders. Resolves when those of every process do. Marks stay. */
+  /** Records in the database whether writes mark orders. Resolves when those of every process do, or at once if it is so already. */
   switch(on: boolean): Promise<void>;
   isOn(): Promise<boolean>;
   /**

@@ -1,7 +1,6 @@
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createClient } from "../../lib/client/index.ts";
+import { expect, test } from "vitest";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const ENTRY = new URL("../../lib/client/index.ts", import.meta.url).pathname;
@@ -68,41 +67,4 @@ test("the client lists and cancels orders with nothing but web platform globals"
     page,
   );
   expect(JSON.parse(result)).toEqual({ ids: ["9223372036854775807"], cancelled: { ok: true } });
-});
-
-describe("in a page whose origin the service does not allow", () => {
-  /** A browser: it hides the responses of another origin, and says only that a request has failed. */
-  function openPage({ isReachable = true, origin = "https://shop.example.com" } = {}) {
-    vi.stubGlobal("location", { origin });
-    onTestFinished(() => void vi.unstubAllGlobals());
-    const requests: string[] = [];
-    const fetch = async (url: string, { mode = "cors" }: RequestInit) => {
-      requests.push(`${mode} ${new URL(url).pathname}`);
-      if (mode === "no-cors" && isReachable) return { type: "opaque" } as Response;
-      throw new TypeError("Failed to fetch");
-    };
-    const baseUrl = "https://orders.example.com/v1";
-    const client = createClient({ baseUrl, apiKey: "so_x", fetch, sleep: async () => {} });
-    return { requests, error: client.cancel(1n).catch((error: unknown) => error) };
-  }
-
-  test("a call fails after two attempts, and says so", async () => {
-    const { requests, error } = openPage();
-    expect(await error).toMatchObject({
-      code: "network_error",
-      message: expect.stringMatching(/CORS.*--cors-origin/),
-    });
-    const attempt = ["cors /v1/store/orders/1", "no-cors /healthz"];
-    expect(requests).toEqual([...attempt, ...attempt]);
-  });
-
-  test.each([
-    ["cannot be reached", { isReachable: false }],
-    ["has the origin of the page", { origin: "https://orders.example.com" }],
-    ["is called by no page", { origin: "null" }],
-  ])("a service that %s is tried five times", async (_name, options) => {
-    const { requests, error } = openPage(options);
-    expect(await error).toMatchObject({ message: "The connection to the service failed." });
-    expect(requests.filter((request) => request.startsWith("cors"))).toHaveLength(5);
-  });
 });

@@ -290,19 +290,6 @@ export const outboxCases: readonly ContractCase[] = [
       assert.deepEqual(nextOf(await lease(outbox)), ["1:2", "2:1"]);
     });
 
-    test("a call that finds the outbox switched on resolves when the changes of every instance are in it, too", async (store, options) => {
-      const { outbox: first = assert.fail() } = store;
-      const { outbox: second = assert.fail() } = await options.openAnother();
-      const { orders } = await options.openAnother();
-      await orders.place([pending(1n)], AT);
-      const switching = first.switch(true);
-      while (!(await second.isOn())) await new Promise((resolve) => setTimeout(resolve, 10));
-      await second.switch(true);
-      await orders.apply(1n, "cancel", AT);
-      assert.deepEqual(nextOf(await lease(second)), ["1:2"]);
-      await switching;
-    });
-
     test("instances that lease at the same time share the orders, and none is leased twice", async (store, options) => {
       const outbox = await switchOn(store);
       const ids = idsUpTo(60);

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
-import { StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
 import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
@@ -12,7 +11,6 @@ import { BUCKETS, ORDERS_SETTINGS_KEY, OUTBOX_INDEX, orderKey } from "./schema.t
 import {
   changeItem,
   type Item,
-  newWriteToken,
   numberOf,
   numberValue,
   numberValues,
@@ -26,7 +24,7 @@ import {
  * below zero its lease, by which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
  * delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So each process reads
  * it, and relies on what it has read for a second. Whoever switches waits for that second, and for the writes that were
- * sent in it; so does whoever finds it switched, while `switching` is there: the token of a switch that nobody has waited for.
+ * sent in it.
  */
 
 /** The time for which a process relies on the setting that it has read. */
@@ -60,8 +58,7 @@ async function readSetting(table: TableClient): Promise<boolean> {
 export function createOutbox(table: TableClient): Outbox {
   async function readIndex(range: Partial<ReadRange>): Promise<Item[]> {
     const found: Item[] = [];
-    const ofIndex = { ...range, index: OUTBOX_INDEX };
-    for await (const items of pagesOf(table, ofIndex, (read) => read().catch(explainMissingIndex))) {
+    for await (const items of pagesOf(table, { ...range, index: OUTBOX_INDEX })) {
       found.push(...items);
       if (found.length >= (range.limit ?? Infinity)) break;
     }
@@ -145,26 +142,15 @@ export function createOutbox(table: TableClient): Outbox {
   const isFailed = (item: Item) => numberOf(item["u"]) === NEVER;
   return {
     async switch(on) {
-      const value = { outbox: { BOOL: on }, switching: { S: newWriteToken() } };
-      const item = { ...ORDERS_SETTINGS_KEY, ...value };
-      const { done, before = {} } = await table.add(item, ORDERS_SETTINGS_KEY, callTimeout());
-      const isSet = !done && (before["outbox"]?.BOOL ?? false) === on;
-      const token = isSet ? before["switching"] : value.switching;
-      if (token === undefined) return;
-      const set = {
-        set: ["#outbox = :on", "#switching = :token"],
-        conditions: ["attribute_exists(#id)"],
-        values: { ":on": value.outbox, ":token": token },
-      };
-      if (!done && !isSet) await table.update(ORDERS_SETTINGS_KEY, set, callTimeout());
+      const item = { ...ORDERS_SETTINGS_KEY, outbox: { BOOL: on } };
+      const { done, before } = await table.add(item, ORDERS_SETTINGS_KEY, callTimeout());
+      if (!done) {
+        if ((before?.["outbox"]?.BOOL ?? false) === on) return;
+        const values = { ":on": item.outbox };
+        const set = { set: ["#outbox = :on"], conditions: ["attribute_exists(#id)"], values };
+        await table.update(ORDERS_SETTINGS_KEY, set, callTimeout());
+      }
       await sleep(SETTING_TTL_MS + CALL_TIMEOUT_MS);
-      const known = {
-        set: [],
-        remove: ["#switching"],
-        conditions: ["#switching = :token"],
-        values: { ":token": token },
-      };
-      await table.update(ORDERS_SETTINGS_KEY, known, callTimeout());
     },
 
     isOn: () => readSetting(table),
@@ -247,12 +233,4 @@ function waitingOrderOf(item: Item): WaitingOrder {
   const { u, d, a } = item;
   const mark = { delivered: numberOf(d), attempts: Number(a?.N ?? 0), due: numberOf(u) };
   return readWaitingOrder(idOf(item), mark, () => orderWithHistoryOf(item));
-}
-
-/** Tables of an unreleased version have no index. */
-function explainMissingIndex(error: unknown): never {
-  if (!(error instanceof Error && error.name === "ValidationException" && /index/i.test(error.message)))
-    throw error;
-  const message = `The table of orders has no index '${OUTBOX_INDEX}'. Add it; see lib/stores/dynamodb/README.md#dynamodb-tables.`;
-  throw new StoreUnavailableError(message, { cause: error, retryable: false });
 }

@@ -1,11 +1,9 @@
 import {
   type AttributeValue,
-  CreateTableCommand,
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   UpdateItemCommand,
-  waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
@@ -16,14 +14,7 @@ import {
   createDynamodbTables,
   deleteDynamodbTables,
 } from "../../../lib/stores/dynamodb/index.ts";
-import {
-  bucketOf,
-  createTableInput,
-  LAYOUT_VERSION,
-  orderKey,
-  SETTINGS_KEY,
-  tableDefinitions,
-} from "../../../lib/stores/dynamodb/schema.ts";
+import { bucketOf, LAYOUT_VERSION, orderKey, SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
 import type { Item } from "../../../lib/stores/dynamodb/table.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
@@ -240,16 +231,4 @@ test("a client that is given to the store stays usable when the store is closed"
   const destroy = vi.spyOn(client, "destroy");
   await createDynamodbStore({ prefix, client }).close();
   expect(destroy).not.toHaveBeenCalled();
-});
-
-test("an outbox over a table without its index rejects with an error that names it and is not worth a retry", async () => {
-  const { index: _index, ...table } = tableDefinitions({ prefix: "bare" }).orders;
-  await emulator.client.send(new CreateTableCommand(createTableInput(table)));
-  const options = { client: emulator.client, minDelay: 1, maxDelay: 1, maxWaitTime: 30 };
-  await waitUntilTableExists(options, { TableName: table.name });
-  const { outbox = expect.fail() } = createDynamodbStore({ prefix: "bare", client: emulator.client });
-  await expect(outbox.backlog()).rejects.toMatchObject({
-    ...{ code: "store_unavailable", retryable: false },
-    message: expect.stringMatching(/^The table of orders has no index 'outbox'\. Add it; see lib/),
-  });
 });

@@ -1,14 +1,13 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { table } from "../documents/markdown.ts";
-import { homeOfPackages } from "../support/install-packages.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { type Behaviour, behaviourOf, type Hit, SCENARIOS, type Scenario, startService } from "./service.ts";
+import { noPython, PYTHON, PYTHON_NIQUESTS } from "./setup.ts";
 
 const PAGE = "lib/client/retries.md";
 const { rows } = table(PAGE, "client", "repeats", "waits as told");
@@ -97,35 +96,16 @@ const PYPI = {
   aiohttp_retry: "aiohttp-retry 2.9.1",
 };
 
-/** A virtual environment with the packages, `undefined` without Python. niquests replaces urllib3, so it is alone. */
-function pythonWith(requirements: string): string | undefined {
-  const home = join(homeOfPackages("callers"), requirements);
-  const python = join(home, "bin/python");
-  try {
-    execFileSync("python3", ["-m", "venv", home]);
-    execFileSync(python, ["-m", "pip", "install", "--quiet", "--requirement", here(`${requirements}.txt`)]);
-    return python;
-  } catch {
-    return undefined;
-  }
-}
-
-const pythons = { niquests: pythonWith("requirements-niquests"), others: pythonWith("requirements") };
-const noPython =
-  pythons.others === undefined || pythons.niquests === undefined
-    ? "there is no python3 with venv, or PyPI cannot be reached"
-    : undefined;
-
-describe.skipIf(skipsBecause("clients of PyPI", noPython))("clients of PyPI", () => {
+describe.skipIf(skipsBecause("clients of PyPI", noPython()))("clients of PyPI", () => {
   const behaviourOfClient = async (name: string): Promise<Behaviour> => {
-    const python = name === "niquests" ? pythons.niquests : pythons.others;
+    const python = name === "niquests" ? PYTHON_NIQUESTS : PYTHON;
     const service = await startService();
     const hits = {} as Record<Scenario, readonly Hit[]>;
     for (const scenario of SCENARIOS) {
       const key = await service.issueKey();
       service.hits.length = 0;
       const options = [name, scenario, service.url, key, `${service.time.now / 1000}`];
-      const child = spawn(python ?? "", [here("pypi_clients.py"), ...options], { stdio: "ignore" });
+      const child = spawn(python, [here("pypi_clients.py"), ...options], { stdio: "ignore" });
       expect(await once(child, "exit")).toEqual([0, null]);
       hits[scenario] = [...service.hits];
     }

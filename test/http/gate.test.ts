@@ -77,6 +77,14 @@ test("reads the headers of Node's requests, and keys of another system", async (
   server.close();
 });
 
+test("callers without a key share the limits of their address", async () => {
+  const { gate } = await open();
+  const statuses = new Set<unknown>();
+  for (let call = 0; call < 60; call++) await gate({ headers: {} }, { address: "192.0.2.1" });
+  for (const address of ["192.0.2.1", "192.0.2.2"]) statuses.add(await gate({ headers: {} }, { address }));
+  expect([...statuses]).toMatchObject([{ response: { status: 429 } }, { response: { status: 401 } }]);
+});
+
 test("a store that fails is a 503 with the error beside it, and one that is wrong a 500", async () => {
   for (const [error, status] of [
     [new StoreUnavailableError("down"), 503],

@@ -179,6 +179,24 @@ test("a body is asked for only if its caller is admitted", async () => {
   expect((await denied.closed()).responses.map(({ status }) => status)).toEqual([401]);
 });
 
+test("an operation whose body a middleware has read is 500, and one without a body works", async () => {
+  const { handler, key, events } = await createHandlerFixture({ operations });
+  const serveOrders = toNodeHandler(handler);
+  const server = await listen(async (req, res) => {
+    for await (const _ of req);
+    serveOrders(req, res);
+  });
+  const url = `${server}/v1`;
+  const init = {
+    method: "POST",
+    body: text(1),
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+  };
+  expect((await fetch(`${url}/measure`, init)).status).toBe(500);
+  expect(String(events[0]?.error)).toMatch(/A middleware has read the body/);
+  expect((await fetch(`${url}/count`, init)).status).toBe(200);
+});
+
 describe("in a plain node:http server, a body that is not read to its end", () => {
   const chunk = `8000\r\n${"a".repeat(0x8000)}\r\n`;
   const open = async (wrap: (handler: Handler) => Handler) => {

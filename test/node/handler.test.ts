@@ -146,6 +146,19 @@ const echo = defineOperation({
   }),
 });
 
+test("the address is the last entry of X-Forwarded-For behind a trusted proxy only", async () => {
+  const forwarded = { headers: { "x-forwarded-for": "203.0.113.9, 192.0.2.7" } };
+  for (const [options, address] of [
+    [{}, "127.0.0.1"],
+    [{ trustProxy: true }, "192.0.2.7"],
+  ] as const) {
+    const { addresses, url } = await mount(options);
+    await fetch(`${url}/v1/store/orders`, forwarded);
+    await fetch(`${url}/v1/store/orders`);
+    expect(addresses).toEqual([address, "127.0.0.1"]);
+  }
+});
+
 test.each([
   ["whose body ends early", "Content-Length: 10\r\n\r\nabc"],
   ["whose body is not valid", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"],

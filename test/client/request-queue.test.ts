@@ -57,6 +57,20 @@ test("a late response with a higher quota does not raise the quota again", async
   expect(names()).toBe("abc");
 });
 
+test("a request whose response is lost is counted", async () => {
+  const { acquire, release, queue, run, turns } = openQueue();
+  await run(acquire("a"));
+  release(1);
+  await run(acquire("b"));
+  queue.release({});
+  await run(acquire("c"));
+  expect(turns).toEqual([
+    ["a", 0],
+    ["b", 0],
+    ["c", 60_000],
+  ]);
+});
+
 test("a lost response uses up one request of the quota, and never more than all of it", async () => {
   const { acquire, release, queue, run, settle, turns } = openQueue();
   await run(acquire("a"));

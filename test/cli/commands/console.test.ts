@@ -33,13 +33,15 @@ test.skipIf(skipsBecause("the end of the console", noPosix))(
 );
 
 test.skipIf(skipsBecause("the console on a full disk", reasonToSkip()))(
-  "on a full disk, console says that nothing can be changed, and shows everything",
+  "on a full disk, console says that nothing can be changed, and shows everything; serve prints no address",
   async () => {
     const path = join(cli.directory, "full.db");
     const store = createSqliteStore({ path });
     await store.orders.place([{ record: { id: 7n }, status: "pending" }]);
     limitFiles(process.pid, statSync(`${path}-wal`).size);
     try {
+      const served = await cli.run(["serve", "--port", "0", "--database", path]);
+      expect(served).toMatchObject({ status: 3, stdout: "" });
       const { message, stop } = await cli.open(["console", "--database", path], { pattern: /Ctrl-C/ });
       const [, link = ""] = /(http\S+)#/.exec(message) ?? [];
       expect((await fetch(link)).status).toBe(200);

@@ -168,14 +168,13 @@ describe("a burst of valid keys that the process has not seen", () => {
   );
 
   test("is limited on a local store, too, if another database imports them at their first use", async () => {
-    const { accounts, handler } = await open({
-      keys: {
-        async accountOf(hash, key) {
-          await accounts.importKey(key, { hash });
-          return key;
-        },
-      },
-    });
+    const { accounts, store, time } = await open();
+    const accountOf: KeySource["accountOf"] = async (hash, key) => {
+      await accounts.importKey(key, { hash });
+      return key;
+    };
+    const local = { ...store, accounts: { ...store.accounts, isLocal: true } };
+    const handler = createHandler({ store: local, keys: { accountOf }, clock: () => time.now });
     for (let index = 0; index < COUNT; index++) await accounts.create(`k${index}`, { plan: "free" });
     const statuses = await answer(
       handler,

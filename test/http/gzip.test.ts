@@ -91,7 +91,7 @@ test("a HEAD of a long list reads one page and releases the store, with and with
   }
 });
 
-test.each<[string | null, boolean]>([
+test.each([
   [null, false],
   ["", false],
   ["gzip", true],
@@ -104,9 +104,12 @@ test.each<[string | null, boolean]>([
   ["gzip;q=0, *", false],
   ["identity", false],
   ["gzipped", false],
-  [`gzip${",".repeat(8_000)}`, false],
-])("Accept-Encoding %.20j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
+])("Accept-Encoding %j allows gzip: %s (RFC 9110, section 12.5.3)", (header, accepted) => {
   expect(acceptsGzip(header)).toBe(accepted);
+});
+
+test("an Accept-Encoding that is too long to be cheap is ignored", () => {
+  expect(acceptsGzip(`gzip${",".repeat(8_000)}`)).toBe(false);
 });
 
 test("a document above 256 KiB is sent compressed, also without Accept-Encoding, and is 406 if that refuses gzip", async () => {

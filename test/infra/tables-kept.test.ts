@@ -22,6 +22,12 @@ const withEvents = {
 const program = (state: State, config: object = {}, more: Partial<RunOptions> = {}) =>
   run({ stack: "production", config: { ...withEvents, ...config }, state, cloud: cloud(), ...more });
 
+const services = (names: readonly string[], state: State) =>
+  run({
+    ...{ program: "test/infra/programs/components.ts", stack: "production", cloud: cloud(), state },
+    config: { "components:services": names.map((name) => ({ name })) },
+  });
+
 /** The types of the resources with which an operation was done. */
 const typesWith = ({ operations }: Pick<Recording, "operations">, ...wanted: readonly Operation[]) => {
   const found = [...operations].filter(([, operation]) => wanted.includes(operation));
@@ -196,19 +202,9 @@ describe("protection", () => {
 });
 
 describe("a service that leaves the program", () => {
-  const components = "test/infra/programs/components.ts";
-  const without = (state: State) =>
-    run({
-      program: components,
-      stack: "production",
-      config: { "components:services": [] },
-      state,
-      cloud: cloud(),
-    });
-
   test("keeps everything that serves, in an update without a preview", async () => {
     const { state } = await live;
-    const outcome = await without(state);
+    const outcome = await services([], state);
     expect(outcome.code).toBe(1);
     expect(outcome.errors).toContain(
       'hook "store-orders: protected tables, see infra/recovery.md#rename-import-restore" was not registered',
@@ -228,22 +224,11 @@ describe("a service that leaves the program", () => {
 
 describe("a further service", () => {
   test("can be added after the one that has the data, not before it: that could be a rename", async () => {
-    const components = (names: readonly string[], state: State, preview: boolean) =>
-      run({
-        ...{
-          program: "test/infra/programs/components.ts",
-          stack: "production",
-          cloud: cloud(),
-          state,
-          preview,
-        },
-        config: { "components:services": names.map((name) => ({ name })) },
-      });
-    const { state } = await success(components(["a"], new Map(), false));
-    const { errors, operations } = await components(["b", "a"], state, false);
+    const { state } = await success(services(["a"], new Map()));
+    const { errors, operations } = await services(["b", "a"], state);
     expect(errors).toContain("If this is a further service, create it after the one that has them.");
     expect([...operations]).toEqual([]);
-    await success(components(["a", "b"], state, false));
+    await success(services(["a", "b"], state));
   });
 });
 
@@ -258,15 +243,5 @@ describe("two stacks of one account", () => {
     );
     expect(typesWith(outcome, "create")).not.toContain(NAMED_BY_US[1]);
     expect(typesWith(outcome, "create")).not.toContain(NAMED_BY_US[0]);
-  });
-
-  test("a name that does not fit is an error before anything is registered", async () => {
-    const name = "store-orders-".padEnd(43, "x");
-    const outcome = await guest({}, {}, { name, preview: true });
-    expect(outcome.code).not.toBe(0);
-    expect(outcome.registrations.filter((each) => each.custom)).toEqual([]);
-    expect(outcome.errors).toContain(
-      `The name '${name}' has 43 characters, but at most 42 fit, because the names of the functions begin with it.`,
-    );
   });
 });

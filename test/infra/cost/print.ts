@@ -4,16 +4,7 @@ import { startEmulator } from "../../support/dynamodb/emulator.ts";
 import { measure } from "./measure.ts";
 import { compressionRatio } from "./realistic-orders.ts";
 import { drawScale, scaleRows } from "./scale.ts";
-import {
-  alternativeRows,
-  consumptionRows,
-  longListCost,
-  millionRows,
-  monthRows,
-  priceRows,
-  type Rows,
-  settingRows,
-} from "./tables.ts";
+import { costTables, longListCost, type Rows } from "./tables.ts";
 
 const emulator = await startEmulator("all-old");
 const measured = await measure(emulator.endpoint);
@@ -21,17 +12,8 @@ await emulator.stop();
 
 const ratio = compressionRatio();
 writeFileSync(new URL("../../../infra/scale.svg", import.meta.url), drawScale(measured, ratio));
-for (const rows of [
-  consumptionRows(measured),
-  millionRows(measured),
-  monthRows(measured),
-  settingRows(measured),
-  alternativeRows(measured),
-  priceRows(),
-  scaleRows(measured, ratio),
-]) {
+for (const rows of [...costTables(measured), scaleRows(measured, ratio)])
   process.stdout.write(`${toMarkdown(rows)}\n`);
-}
 process.stdout.write(
   `${JSON.stringify({ ratio, metrics: measured.metrics, ...longListCost(measured, 100e6) })}\n`,
 );

@@ -26,8 +26,14 @@ const ALARMS = planAlarms(MONITORED).length;
 /** A rate limit is one rule. */
 const WEB_ACL_RULES = 1;
 
+/** The tables of infra/cost.md. */
+export const costTables = (measured: Measured): readonly Rows[] => [
+  ...[consumptionRows, millionRows, monthRows, settingRows, alternativeRows].map((rows) => rows(measured)),
+  priceRows(),
+];
+
 /** The prices. */
-export function priceRows(): Rows {
+function priceRows(): Rows {
   const rows = Object.values(PRICES).map(({ what, unit, tiers }) => {
     const scale = unit === "million" ? 1e6 : unit === "GB" && (tiers[0]?.[1] ?? 0) < 1e-3 ? 1e9 : 1;
     const prices = tiers.map(([upTo, each]) => {
@@ -41,7 +47,7 @@ export function priceRows(): Rows {
 }
 
 /** What each operation consumes. */
-export function consumptionRows({ operations }: Measured): Rows {
+function consumptionRows({ operations }: Measured): Rows {
   const rows = operations.map(({ operation, calls, writeUnits, readUnits, bytes, logBytes }) =>
     [operation, calls, writeUnits, readUnits, bytes, logBytes].map((cell) => cell.toLocaleString("en-US")),
   );
@@ -49,7 +55,7 @@ export function consumptionRows({ operations }: Measured): Rows {
 }
 
 /** The cost of a million requests, without what a month costs in any case. */
-export function millionRows(measured: Measured): Rows {
+function millionRows(measured: Measured): Rows {
   const rows = ["cancel an order", "list 20 orders", "list 500 orders"].map((name) => {
     const parts = partsOf([[consumptionOf(measured, name), 1e6]]);
     return [name, ...Object.values(parts).map(dollars), dollars(sum(parts))];
@@ -58,7 +64,7 @@ export function millionRows(measured: Measured): Rows {
 }
 
 /** The cost of a month, by the number of requests: half of them cancels, half of them lists of 20 orders. */
-export function monthRows(measured: Measured): Rows {
+function monthRows(measured: Measured): Rows {
   const fixed = priceOf("metric", measured.metrics) + priceOf("alarm", ALARMS) + priceOf("dashboard", 1);
   const rows = MONTHLY_REQUESTS.map((requests) => {
     const parts = monthParts(measured, requests);
@@ -69,7 +75,7 @@ export function monthRows(measured: Measured): Rows {
 }
 
 /** What each setting moves. Others cost nothing. */
-export function settingRows(measured: Measured): Rows {
+function settingRows(measured: Measured): Rows {
   const { throttle, timeoutSeconds, memoryMiB } = withDefaults({});
   const { wafMonth, wafMillion, hostMonth } = optionCosts();
   const most = throttle.perSecond * 30 * 86_400;
@@ -119,7 +125,7 @@ const ACCESS_LOG_SAMPLE: Readonly<Record<string, string>> = {
 };
 
 /** What a month costs behind each way to reach the functions, by the number of requests, as in `monthRows`. */
-export function alternativeRows(measured: Measured): Rows {
+function alternativeRows(measured: Measured): Rows {
   const [header = [], ...months] = monthRows(measured);
   const bytes = consumptionOf(measured, "list 20 orders").bytes / 2;
   const gateways = {

@@ -114,50 +114,38 @@ describe("conflicting records", () => {
     expect(conflictsAt(HOST, record(type, HOST))).toMatchSnapshot();
   });
 
-  test("another stack's record conflicts, and the message contains its comment", () => {
-    const other = record("CNAME", HOST, "store-orders/production, kept by Pulumi");
-    expect(conflictsAt(HOST, other)[0]).toContain("'store-orders/production");
-  });
-
-  test("the stack's own CNAME and records of other types do not conflict", () => {
-    expect(conflictsAt(HOST, record("CNAME", HOST, COMMENT), record("TXT", HOST))).toEqual([]);
-  });
-
-  test("an address record conflicts even with the stack's comment", () => {
-    expect(conflictsAt(HOST, record("A", HOST, COMMENT))).toHaveLength(1);
-  });
-
-  test("an NS record between the host and its zone conflicts, the zone's own NS records do not", () => {
+  test("an NS record between the host and its zone, and an identifier that is not at the host, are named", () => {
     expect(conflictsAt("a.eu.example.com", record("NS", "eu.example.com"))).toMatchSnapshot();
+    expect(check({ adopt: "2" })).toMatchSnapshot();
+    expect(conflictsAt(HOST, record("CNAME", HOST, "store-orders/production, kept by Pulumi"))[0]).toContain(
+      "'store-orders/production",
+    );
+  });
+
+  const check = (
+    plan: { readonly adopt?: string; readonly held?: boolean },
+    ...records: readonly TestRecord[]
+  ) => findRecordConflicts({ host: HOST, held: false, ...plan }, "example.com", records, MARK);
+
+  test.each([
+    [
+      "the stack's own CNAME, and records of other types",
+      0,
+      {},
+      [record("CNAME", HOST, COMMENT), record("TXT", HOST)],
+    ],
+    ["an address record with the stack's comment", 1, {}, [record("A", HOST, COMMENT)]],
+    ["records at a held host", 0, { held: true }, [record("A", HOST), record("CNAME", HOST)]],
+    ["a delegation of a held host", 1, { held: true }, [record("NS", HOST)]],
+    ["a CNAME that is adopted", 0, { adopt: "1" }, [record("CNAME", HOST)]],
+    ["an address record that is adopted", 1, { adopt: "1" }, [record("A", HOST)]],
+    ["an adopted record of another host", 1, { adopt: "1" }, [record("CNAME", "www.example.com")]],
+    ["another identifier than that of its own record", 0, { adopt: "2" }, [record("CNAME", HOST, COMMENT)]],
+  ])("%s: %i conflicts", (_case, count, plan, records) => {
+    expect(check(plan, ...records)).toHaveLength(count);
+  });
+
+  test("the zone's own NS records are none", () => {
     expect(conflictsAt("example.com", record("NS", "example.com"))).toEqual([]);
-  });
-
-  test("no record at a held host conflicts, except for a delegation", () => {
-    const check = (...records: readonly TestRecord[]) =>
-      findRecordConflicts({ host: HOST, held: true }, "example.com", records, MARK);
-    expect(check(record("A", HOST), record("CNAME", HOST))).toEqual([]);
-    expect(check(record("NS", HOST))).toHaveLength(1);
-  });
-});
-
-describe("a record to adopt", () => {
-  const check = (adopt: string, ...records: readonly TestRecord[]) =>
-    findRecordConflicts({ host: HOST, held: false, adopt }, "example.com", records, MARK);
-
-  test("another owner's CNAME with this identifier does not conflict", () => {
-    expect(check("1", record("CNAME", HOST))).toEqual([]);
-  });
-
-  test("an address record with this identifier conflicts", () => {
-    expect(check("1", record("A", HOST))).toHaveLength(1);
-  });
-
-  test("an identifier that is not at the host is an error", () => {
-    expect(check("2")).toMatchSnapshot();
-    expect(check("1", record("CNAME", "www.example.com"))).toHaveLength(1);
-  });
-
-  test("the identifier is ignored if the stack has created the record", () => {
-    expect(check("2", record("CNAME", HOST, COMMENT))).toEqual([]);
   });
 });

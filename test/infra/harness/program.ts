@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -99,25 +99,28 @@ async function runNow({
 /** Runs a program in the process that has run the programs before, unless one of them had to be ended. */
 async function runWarm(program: ProgramRun, failure: Promise<void>) {
   warmHost ??= startWarmHost();
-  warmHost.send(program);
-  const ended = once(warmHost, "message").then(([code]) => Number(code));
+  const { host, end } = warmHost;
+  host.send(program);
+  const ended = once(host, "message", { signal: end.signal }).then(([code]) => Number(code));
   const code = await Promise.race([ended, failure]);
   if (code !== undefined) return { code, output: "" };
   // What the program has logged arrives before its process ends.
-  warmHost.disconnect();
-  await once(warmHost, "exit");
+  host.disconnect();
+  await once(host, "exit");
   warmHost = undefined;
   return { code: 1, output: "" };
 }
 
-let warmHost: ChildProcess | undefined;
+let warmHost: ReturnType<typeof startWarmHost> | undefined;
 
 /** Starts the process of the programs, which ends with this one. */
-function startWarmHost(): ChildProcess {
+function startWarmHost() {
   const host = fork(WARM_HOST, { env: baseEnvironment(), execArgv: [...NODE_FLAGS, ...NO_BUNDLING] });
   host.unref();
   host.channel?.unref();
-  return host;
+  const end = new AbortController();
+  host.once("exit", () => end.abort(new Error("The process of the programs has ended.")));
+  return { host, end };
 }
 
 async function runUnderLanguageHost(

@@ -56,7 +56,7 @@ export function explainCertificateWait(
         : `No certificate was issued for ${host} within 30 minutes.`,
       ...stepsWithoutCertificate({ host, ...others }).map((step, index) => `  ${index + 1}. ${step}`),
       "  See infra/domains/README.md#certificate-not-issued.",
-      ...errors.map(fromProvider),
+      ...errors.map((error) => `  Error from the provider: ${error}`),
     ].join("\n");
   });
   return { onError, beforeCreate: [new pulumi.ResourceHook(`${name}-certificate-wait`, say)] };
@@ -80,11 +80,7 @@ export function explainRecordFailure(
       "  If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.",
       `  Otherwise: ${wayOut}`,
       "  See infra/recovery.md#an-interrupted-run.",
-      ...errors.map(fromProvider),
+      ...errors.map((error) => `  Error from the provider: ${error}`),
     ].join("\n");
   });
-}
-
-function fromProvider(error: string): string {
-  return `  Error from the provider: ${error}`;
 }

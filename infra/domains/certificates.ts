@@ -1,17 +1,8 @@
 import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
-import type { CertificateStatus } from "../../lib/domains/status/steps.ts";
+import { CERTIFICATE_STATUSES, type CertificateStatus } from "../../lib/domains/status/steps.ts";
 import { isMocked } from "../mocks.ts";
-
-const ISSUED = ["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"] as const;
-/** The states in which ACM can have a certificate, those in which it has been issued first. */
-const CERTIFICATE_STATUSES: readonly CertificateStatus[] = [
-  ...ISSUED,
-  "PENDING_VALIDATION",
-  "VALIDATION_TIMED_OUT",
-  "FAILED",
-];
 
 /** A certificate as ACM has it. */
 export interface FoundCertificate {

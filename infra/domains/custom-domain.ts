@@ -48,7 +48,6 @@ export interface CustomDomainArgs {
 
 /** The DNS record by which ACM validates that its owner controls the host. */
 export interface ValidationRecord {
-  readonly type: "CNAME";
   /** The full name, without a trailing dot. */
   readonly name: pulumi.Output<string>;
   readonly value: pulumi.Output<string>;
@@ -232,5 +231,5 @@ function validationRecordOf({ domainValidationOptions, status }: aws.acm.Certifi
   });
   const name = option.apply((known) => withoutTrailingDot(known?.resourceRecordName));
   const value = option.apply((known) => withoutTrailingDot(known?.resourceRecordValue));
-  return { type: "CNAME", name, value };
+  return { name, value };
 }

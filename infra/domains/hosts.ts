@@ -91,11 +91,12 @@ export function domainOutput({ plan, domain }: CreatedHost): DomainOutput {
 
 function validationOutput(
   { status, domainName }: CustomDomain,
-  { type, name, value }: ValidationRecord,
+  { name, value }: ValidationRecord,
   zone: string,
 ) {
   const record = pulumi.all([name, value]).apply(([full, content]) => {
-    return { zone, type, name: locateInZone(full, [zone]).label, ttl: RECORD_TTL_SECONDS, value: content };
+    const { label } = locateInZone(full, [zone]);
+    return { zone, type: "CNAME", name: label, ttl: RECORD_TTL_SECONDS, value: content };
   });
   // With a domain name, a preview may not know the status yet.
   if (domainName !== undefined) return record;

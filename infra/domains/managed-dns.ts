@@ -80,11 +80,6 @@ export async function findZones(
   return { zones, problems, warnings };
 }
 
-/** The zone of a host, or the reason why its records cannot be created, with the fix. */
-type ZoneSelection =
-  | { readonly ok: true; readonly zone: Zone; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly message: string };
-
 /** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
 export function zoneCandidates(host: string): readonly string[] {
   return namesWithin(host, locateInZone(host).zone);
@@ -119,7 +114,7 @@ function zonesOf(host: string, zones: readonly Zone[]): readonly Zone[] {
 }
 
 /**
- * Selects the zone of a host: the longest match that is in use, otherwise that may be, because DNS asks a zone above as
+ * Selects the zone of a host, or says why its records cannot be created, with the fix: the longest match that is in use, otherwise that may be, because DNS asks a zone above as
  * long as the one below it is not delegated.
  */
 export function selectZone(
@@ -127,17 +122,17 @@ export function selectZone(
   zones: readonly Zone[],
   { label, describeMissingZone }: DnsProvider,
   isInUse: (zone: Zone) => boolean = () => false,
-): ZoneSelection {
+) {
   const matches = zonesOf(host, zones);
   const [nearest] = matches;
   if (nearest === undefined)
-    return { ok: false, message: `${host}: ${describeMissingZone(zoneCandidates(host))}` };
+    return { ok: false, message: `${host}: ${describeMissingZone(zoneCandidates(host))}` } as const;
   const mayBeInUse = ({ status }: Zone) => status === "active" || status === "unknown";
   const zone = matches.find(isInUse) ?? matches.find(mayBeInUse) ?? nearest;
   const { name, problem, notes } = zone;
-  if (problem !== undefined) return { ok: false, message: `${host}: ${problem}` };
+  if (problem !== undefined) return { ok: false, message: `${host}: ${problem}` } as const;
   const passedOver = `${host}: the zone ${nearest.name} at ${label} is not delegated (status ${nearest.status}), so the records are set in ${name}. They do not move when it becomes active: delete it, or delegate it and update again.`;
-  return { ok: true, zone, warnings: nearest.name === name ? notes : [...notes, passedOver] };
+  return { ok: true, zone, warnings: nearest.name === name ? notes : [...notes, passedOver] } as const;
 }
 
 /** The host, and the names between it and its zone: an NS record at one of them delegates the host out of the zone. */

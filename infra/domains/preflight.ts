@@ -3,6 +3,7 @@ import { Provider as CloudflareProvider } from "@pulumi/cloudflare/provider.js";
 import * as pulumi from "@pulumi/pulumi";
 import { escapeControls } from "../../lib/core/text.ts";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
+import { hostsOf } from "../../lib/domains/mapping.ts";
 import { findFacts } from "../../lib/domains/status/facts.ts";
 import { REASONS } from "../../lib/domains/status/reasons.ts";
 import { isWrong } from "../../lib/domains/status/status.ts";
@@ -13,10 +14,10 @@ import type { ZoneMatch } from "../../lib/domains/zone.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import type { Settings } from "../config/settings.ts";
 import { isMocked } from "../mocks.ts";
-import { ownerOf, ownershipComment, ownershipTag } from "../names.ts";
+import { hostKey, ownerOf, ownershipComment, ownershipTag } from "../names.ts";
 import { type FoundCertificate, findCertificates, findDomainName, wasIssued } from "./certificates.ts";
 import { findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
-import { configuredHosts, type HostPlan, planHosts } from "./host-plan.ts";
+import type { HostPlan, ManagedDns } from "./host-plan.ts";
 import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
 
 /** The options of a component that decide which providers its resources have. */
@@ -41,7 +42,7 @@ export async function preflight(
   settings: Settings,
   { resolver: given, ...providers }: PreflightOptions = {},
 ): Promise<readonly HostPlan[]> {
-  const configured = configuredHosts(settings);
+  const configured = settings.domains === undefined ? [] : hostsOf(settings.domains);
   const hosts = configured.map(({ host }) => host);
   const [primary] = hosts;
   if (primary === undefined) return [];
@@ -110,15 +111,40 @@ export async function preflight(
   const state = settings.closePlatformHost && !isMocked() ? await observe(primary) : "live";
   const closing = `store-orders:closePlatformHost: ${primary}`;
   const problem = `${closing} is not served yet, so nothing would be. Remove the key until the host is live.`;
-  const known = isAsked(primary) ? "" : " If it is, set store-orders:resolver to a DNS server that knows it.";
+  const unknown = isAsked(primary)
+    ? ""
+    : " If it is, set store-orders:resolver to a DNS server that knows it.";
   if (state === "missing" || (state === "elsewhere" && isAsked(primary) !== false))
-    throw new pulumi.RunError(`${problem}${known}`);
+    throw new pulumi.RunError(`${problem}${unknown}`);
   if (state === "elsewhere")
     early.warnings.push(`${closing} leads elsewhere. Unless that is a proxy of this stack, remove the key.`);
   const topLevel = hosts.flatMap(explainTopLevel);
   const warnings = [...topLevel, ...(managed?.warnings ?? []), ...caa.warnings, ...early.warnings];
   await Promise.all(warnings.map((warning) => pulumi.log.warn(warning)));
-  return planHosts(settings, comment, { zones, zoneNames, certificates, resolver });
+  return configured.map(({ host, role }) => {
+    const [certificateArn, reverify] = [settings.certificates[host], settings.reverify[host]];
+    const redirectTo = role === "redirect" ? primary : undefined;
+    const known = { host, role, redirectTo, key: hostKey(host), zone: zoneNames.get(host) };
+    const zone = zones.get(host);
+    // With a DNS provider every host has a zone here: others have been reported as problems.
+    if (settings.dns === "manual" || zone === undefined) {
+      const found = certificates.get(host) ?? [];
+      // The update fails if it has not been issued.
+      const issued = certificateArn && ([{ arn: certificateArn, status: "ISSUED" }] as const);
+      const dns = { provider: "manual", owner, certificates: issued || found, resolver } as const;
+      return { ...known, reverify, certificateArn, dns };
+    }
+    const routing = routingOf(host, settings, zone);
+    const dns = { provider: settings.dns, owner, zoneId: zone.id, comment, routing };
+    return { ...known, reverify, certificateArn, dns };
+  });
+}
+
+function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone): ManagedDns["routing"] {
+  const adopt = settings.adopt[host];
+  // Importing a record that is already in the stack's state would delete it.
+  if (adopt !== undefined) return hasOwnRecord ? "managed" : { adopt };
+  return settings.hold.includes(host) ? "held" : "managed";
 }
 
 const isOwn = (certificate: FoundCertificate) => wasIssued(certificate) && !certificate.isForeign;

@@ -255,6 +255,8 @@ export function assignTargets(
 }
 
 export function readTarget(text: string): string {
+  const message = `${text} is an address. For one machine, give it with --address in place of --target.`;
+  if (parseAddress(text) !== undefined) throw invalidInput("--target", message);
   const parsed = parseHostname(text);
   if (!parsed.ok) throw invalidInput("--target", `${text || '""'}: ${parsed.message}`);
   return parsed.hostname;

@@ -246,15 +246,14 @@ export interface AwaitingHost {
   readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
 }
 
+/** The states in which ACM can have a certificate, those in which it has been issued first. */
+export const CERTIFICATE_STATUSES = [
+  ...(["ISSUED", "INACTIVE", "EXPIRED", "REVOKED"] as const),
+  ...(["PENDING_VALIDATION", "VALIDATION_TIMED_OUT", "FAILED"] as const),
+] as const;
+
 /** The status of a certificate, as ACM names it. */
-export type CertificateStatus =
-  | "ISSUED"
-  | "INACTIVE"
-  | "EXPIRED"
-  | "REVOKED"
-  | "PENDING_VALIDATION"
-  | "VALIDATION_TIMED_OUT"
-  | "FAILED";
+export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 
 /** The status of a host whose record this stack manages: it is set, and everything else before it. */
 export const SERVED: StackStatus = { state: "live", reason: "The record points to the API.", next: [] };

@@ -30,18 +30,6 @@ export interface RecordData {
 /** A record type that verification queries. */
 export type RecordType = keyof RecordData;
 
-/**
- * The reason why a lookup failed. A failed lookup says nothing about the records. `not_authoritative`: a name server
- * that was queried directly does not know the zone.
- */
-export type DnsFailure =
-  | "servfail"
-  | "timeout"
-  | "refused"
-  | "unreachable"
-  | "malformed"
-  | "not_authoritative";
-
 /** The reasons why a lookup failed, in words. */
 export const DNS_FAILURES = {
   servfail: "SERVFAIL",
@@ -50,7 +38,13 @@ export const DNS_FAILURES = {
   unreachable: "no DNS server at the resolver's address",
   malformed: "malformed response",
   not_authoritative: "not authoritative for the zone",
-} as const satisfies Record<DnsFailure, string>;
+} as const;
+
+/**
+ * The reason why a lookup failed. A failed lookup says nothing about the records. `not_authoritative`: a name server
+ * that was queried directly does not know the zone.
+ */
+export type DnsFailure = keyof typeof DNS_FAILURES;
 
 /** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
 export type DnsAnswer<T extends RecordType = RecordType> =

@@ -130,6 +130,11 @@ test.each([
     "--target: http://a.b: This is a URL.",
   ],
   [
+    "an address as the target",
+    ["check", "domains.yaml", "--target", "203.0.113.7"],
+    "--target: 203.0.113.7 is an address. For one machine, give it with --address in place of --target.",
+  ],
+  [
     "a target and an address",
     ["check", "domains.yaml", "--target", TARGET, "--address", "203.0.113.7"],
     "--address: Records either point to the host of a platform or have the addresses of one machine.",

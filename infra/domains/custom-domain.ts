@@ -2,7 +2,6 @@ import * as aws from "@pulumi/aws";
 import * as pulumi from "@pulumi/pulumi";
 import { formatTimestamp } from "../../lib/core/text.ts";
 import type { HostRole } from "../../lib/domains/mapping.ts";
-import { findFacts } from "../../lib/domains/status/facts.ts";
 import type { HostState } from "../../lib/domains/status/status.ts";
 import {
   type CertificateStatus,
@@ -11,6 +10,7 @@ import {
   SERVED,
   type StackStatus,
 } from "../../lib/domains/status/steps.ts";
+import { verifyHost } from "../../lib/domains/status/verify.ts";
 import { claim, hostClaims, providerOf } from "../claims.ts";
 import {
   CERTIFICATE_TIMEOUT,
@@ -189,7 +189,7 @@ export class CustomDomain extends pulumi.ComponentResource {
         const isLost = own === "VALIDATION_TIMED_OUT" || own === "FAILED";
         const isPrepared = target !== undefined;
         const seen =
-          resolver && !isLost ? await findFacts(host, { resolver, target, validationRecord }) : undefined;
+          resolver && !isLost ? await verifyHost(host, { resolver, target, validationRecord }) : undefined;
         const certificate = isLost || !isPrepared ? own : statusOf(arn);
         const requestedAt = tags?.[REQUESTED_TAG];
         return describeManualHost({ host, reverify, isPrepared, certificate, requestedAt, seen });

@@ -4,9 +4,9 @@ import * as pulumi from "@pulumi/pulumi";
 import { escapeControls } from "../../lib/core/text.ts";
 import { explainTopLevel } from "../../lib/domains/hostname.ts";
 import { hostsOf } from "../../lib/domains/mapping.ts";
-import { findFacts } from "../../lib/domains/status/facts.ts";
 import { REASONS } from "../../lib/domains/status/reasons.ts";
 import { isWrong } from "../../lib/domains/status/status.ts";
+import { verifyHost } from "../../lib/domains/status/verify.ts";
 import { AUTHORITIES, checkCaa } from "../../lib/domains/verification/caa.ts";
 import { findZone } from "../../lib/domains/verification/find-zone.ts";
 import { type DnsResolver, memoizeResolver } from "../../lib/domains/verification/resolver.ts";
@@ -86,7 +86,7 @@ export async function preflight(
     if (isAsked(host) && settings.adopt[host] === undefined) return "missing";
     const target = (await findDomainName(host, awsOptions))?.regionalDomainName;
     if (target === undefined) return "missing";
-    const facts = await findFacts(host, { resolver: memoized, target });
+    const facts = await verifyHost(host, { resolver: memoized, target });
     if (!isWrong(facts)) return facts.dns === "ok" ? "live" : "unknown";
     // Also without a delegation, or with a CNAME that leads to no address, nobody reaches the host.
     const answers = await Promise.all([memoized(host, "A"), memoized(host, "AAAA")]);

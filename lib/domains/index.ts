@@ -38,6 +38,7 @@ export type {
   CertificateCheck,
   CertificateProbe,
   HostFacts,
+  Verification,
   VerificationOptions,
 } from "./status/facts.ts";
 export { REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
@@ -53,7 +54,6 @@ export { adviceFor } from "./status/steps.ts";
 export {
   type HostReport,
   type HostToVerify,
-  type Verification,
   verifyHost,
   verifyHosts,
 } from "./status/verify.ts";

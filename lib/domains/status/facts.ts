@@ -1,18 +1,13 @@
-import { invalidInput } from "../../core/errors.ts";
 import type { Instant } from "../../core/time.ts";
-import { explainAddresses, parseAddress } from "../addresses.ts";
 import { explainTopLevel } from "../hostname.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import { type DnsRecord, recordsAt, type Target } from "../records.ts";
-import { AUTHORITIES, type CertificateAuthority, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
-import { checkRecords } from "../verification/check-records.ts";
-import { explainRecords } from "../verification/explain-records.ts";
+import type { CertificateAuthority } from "../verification/caa.ts";
 import { findZone, type ZoneHints } from "../verification/find-zone.ts";
-import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
 import { type Deployment, findApexRecord } from "../verification/providers.ts";
-import { type DnsResolver, normalizeName, recordsIn } from "../verification/resolver.ts";
-import { placeInZone, type ZoneMatch } from "../zone.ts";
-import { type AspectState, REASONS, type Reason } from "./reasons.ts";
+import { type DnsResolver, recordsIn } from "../verification/resolver.ts";
+import type { ZoneMatch } from "../zone.ts";
+import type { AspectState, Reason } from "./reasons.ts";
 
 /** The state of the host's records: `ok` if they point to the platform. */
 export type DnsState = "ok" | AspectState<"dns">;
@@ -34,8 +29,16 @@ export interface HostFacts {
 /** `timed_out`: it has stopped trying to validate the host. `rejected`: it issues none, or what it issued has ended. */
 export type AuthorityAnswer = "requested" | "issued" | "rejected" | "timed_out";
 
-/** What DNS has about a host, in three aspects, with everything that is wrong and where it was seen. */
-export interface DnsFacts extends HostFacts {
+/** The result of verifying a host against live DNS: three aspects as one state, with everything that is wrong. */
+export interface Verification extends Omit<HostFacts, "served" | "authority"> {
+  readonly host: string;
+  /**
+   * `verified` if all are right, `pending_dns` while the records are wrong, `needs_attention` if only the certificate is
+   * forbidden. `unknown` if a lookup failed, which changes no state of the host.
+   */
+  readonly state: "verified" | "pending_dns" | "needs_attention" | "unknown";
+  /** Present only in the state `needs_attention`. */
+  readonly attention?: "certificate_forbidden";
   readonly dns: DnsState;
   readonly certificate: CertificateState;
   /** The value that is set at the DNS provider. Present only if it points to the target. */
@@ -72,72 +75,11 @@ export interface VerificationOptions {
   readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
 }
 
-/** Queries live DNS for a host. */
-export async function findFacts(host: string, options: VerificationOptions): Promise<DnsFacts> {
-  const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
-  const zone = await findZone(resolver, host, options);
-  const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
-  const addresses = typeof target === "object" ? target.map(readAddress) : undefined;
-  const name = normalizeName(addresses?.join(", ") ?? `${target ?? "the platform host"}`);
-  const input = { ...zone, host, target: name, addresses, authorities, deployment, methods };
-  const [validation, caa, found] = await Promise.all([
-    checkValidation(resolver, input, validationRecord),
-    checkCaa(resolver, input),
-    target === undefined ? undefined : checkRecords(resolver, input),
-  ]);
-  const isValidated = validationRecord !== undefined && validation.length === 0;
-  const records: HostCheckResult = found ?? { reasons: [explainRecords(input).unknownTarget(isValidated)] };
-  const reasons = [...records.reasons, ...caa.reasons];
-  // A zone that fails is one reason.
-  reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));
-  const dns = aspectState<"dns">("dns", reasons) ?? "ok";
-  const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
-  return {
-    dns,
-    certificate,
-    ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
-    reasons,
-    notes: [
-      ...explainZone(zone),
-      ...explainAddresses(addresses ?? []),
-      ...[records, caa].flatMap((result) => result.notes ?? []),
-    ],
-  };
-}
-
 /** Says that the top-level domain is not known, or that the zone is a guess. */
 export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
   if (zoneSource !== "public_suffix_list") return explainTopLevel(zone);
   const guess = `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`;
   return [...explainTopLevel(zone), guess];
-}
-
-/** Checks the record by which the authority validates the host, like the host's own record. */
-async function checkValidation(
-  resolver: DnsResolver,
-  input: HostCheckInput,
-  record: VerificationOptions["validationRecord"],
-): Promise<readonly Reason[]> {
-  if (record === undefined) return [];
-  const { host, zone, zoneSource } = input;
-  const place = { ...placeInZone(record.name, zone, zoneSource), host: record.name };
-  const target = normalizeName(record.value);
-  const { reasons } = await checkRecords(resolver, { ...input, ...place, target, isValidation: true });
-  // The authority does not ask this resolver.
-  const wrong = reasons.filter(({ code }) => code !== "answer_outdated");
-  return wrong.map((reason) => {
-    const isOfZone = ["unknown", "lame", "not_delegated"].includes(REASONS[reason.code].state);
-    return { ...reason, host, code: isOfZone ? reason.code : "validation_record" };
-  });
-}
-
-function aspectState<A extends "dns" | "certificate">(
-  aspect: A,
-  reasons: readonly Reason[],
-): AspectState<A> | undefined {
-  const codes = new Set<string>(reasons.map(({ code }) => code));
-  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && codes.has(code));
-  return worst?.[1].state as AspectState<A> | undefined;
 }
 
 /** The reason why a visitor's client does not accept the certificate that a host presents. */
@@ -153,12 +95,6 @@ export type CertificateCheck =
 
 /** Reads the certificate of a host. An implementation never throws and returns in bounded time. */
 export type CertificateProbe = (host: string) => Promise<CertificateCheck>;
-
-function readAddress(text: string): string {
-  const address = parseAddress(text);
-  if (address === undefined) throw invalidInput("target", `${text || '""'} is not an IP address.`);
-  return address;
-}
 
 /** Finds the records that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
 export async function findRecords(

@@ -2,7 +2,7 @@ import { escapeControls, formatTimestamp } from "../../core/text.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { HostRole } from "../mapping.ts";
 import { type Deployment, SET_AGAIN, STACK_ZONES } from "../verification/providers.ts";
-import type { AuthorityAnswer, CertificateCheck, DnsFacts } from "./facts.ts";
+import type { AuthorityAnswer, CertificateCheck, Verification } from "./facts.ts";
 import { REASONS, withoutImplied } from "./reasons.ts";
 import {
   type AttentionReason,
@@ -69,7 +69,7 @@ export function adviceFor(
 /** A host as it was last seen, and its status then. */
 export interface SeenHost {
   readonly status: HostStatus;
-  readonly seen: Pick<DnsFacts, "reasons" | "certificate" | "found"> & {
+  readonly seen: Pick<Verification, "reasons" | "certificate" | "found"> & {
     readonly state: HostState | "unknown";
     readonly served?: CertificateCheck;
     readonly stack?: StackStatus;
@@ -274,7 +274,7 @@ interface ManualHost extends Pick<AwaitingHost, "host" | "reverify"> {
   /** RFC 3339. Missing if it is not known. */
   readonly requestedAt?: string | undefined;
   /** What was observed of its records, before the domain name only of the validation record. @default not looked up */
-  readonly seen?: Pick<DnsFacts, "dns" | "reasons"> | undefined;
+  readonly seen?: Pick<Verification, "dns" | "reasons"> | undefined;
 }
 
 /** The status of a host whose records the operator sets. Pure. */

@@ -1,55 +1,112 @@
 /** Verifies hosts: what DNS has about them, the state that follows, and what to do next. */
 import { mapBounded } from "../../core/concurrency.ts";
+import { invalidInput } from "../../core/errors.ts";
+import { explainAddresses, parseAddress } from "../addresses.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import type { DnsRecord } from "../records.ts";
+import { AUTHORITIES, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
+import { checkRecords } from "../verification/check-records.ts";
+import { explainRecords } from "../verification/explain-records.ts";
+import { findZone } from "../verification/find-zone.ts";
+import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
 import { STACK_ZONES } from "../verification/providers.ts";
-import { memoizeResolver } from "../verification/resolver.ts";
+import { type DnsResolver, memoizeResolver, normalizeName } from "../verification/resolver.ts";
+import { placeInZone } from "../zone.ts";
 import {
   type CertificateCheck,
   type CertificateProbe,
-  type DnsFacts,
-  findFacts,
+  explainZone,
   findRecords,
+  type Verification,
   type VerificationOptions,
 } from "./facts.ts";
-import { REASONS } from "./reasons.ts";
+import { type AspectState, REASONS, type Reason } from "./reasons.ts";
 import { adviceFor, type StackStatus } from "./steps.ts";
-
-/**
- * Both aspects as one state: `verified` if both are right, `pending_dns` while the records are wrong, `needs_attention` if
- * only the certificate is forbidden. `unknown` if a lookup failed, which changes no state of the host.
- */
-export type VerificationState = "verified" | "pending_dns" | "needs_attention" | "unknown";
-
-/** The result of verifying a host against live DNS. */
-export interface Verification extends Omit<DnsFacts, "served" | "authority"> {
-  readonly host: string;
-  readonly state: VerificationState;
-  /** Present only in the state `needs_attention`. */
-  readonly attention?: "certificate_forbidden";
-}
 
 /**
  * Queries live DNS for a host and returns its state with every reason why it is not verified. See
  * lib/domains/README.md#domain-verification.
  */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
-  const facts = await findFacts(host, options);
-  const state = summarize(facts);
+  const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
+  const zone = await findZone(resolver, host, options);
+  const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
+  const addresses = typeof target === "object" ? target.map(readAddress) : undefined;
+  const name = normalizeName(addresses?.join(", ") ?? `${target ?? "the platform host"}`);
+  const input = { ...zone, host, target: name, addresses, authorities, deployment, methods };
+  const [validation, caa, found] = await Promise.all([
+    checkValidation(resolver, input, validationRecord),
+    checkCaa(resolver, input),
+    target === undefined ? undefined : checkRecords(resolver, input),
+  ]);
+  const isValidated = validationRecord !== undefined && validation.length === 0;
+  const records: HostCheckResult = found ?? { reasons: [explainRecords(input).unknownTarget(isValidated)] };
+  const reasons = [...records.reasons, ...caa.reasons];
+  // A zone that fails is one reason.
+  reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));
+  const dns = aspectState<"dns">("dns", reasons) ?? "ok";
+  const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
+  const state = summarize(dns, certificate, reasons);
   return {
     host,
     state,
     ...(state === "needs_attention" && { attention: "certificate_forbidden" }),
-    ...facts,
+    dns,
+    certificate,
+    ...(records.found === undefined || dns !== "ok" ? {} : { found: records.found }),
+    reasons,
+    notes: [
+      ...explainZone(zone),
+      ...explainAddresses(addresses ?? []),
+      ...[records, caa].flatMap((result) => result.notes ?? []),
+    ],
   };
 }
 
-function summarize({ dns, certificate, reasons }: DnsFacts): VerificationState {
+function summarize(
+  dns: Verification["dns"],
+  certificate: Verification["certificate"],
+  reasons: readonly Reason[],
+): Verification["state"] {
   if (dns === "unknown") return "unknown";
   if (dns !== "ok" || reasons.some(({ code }) => REASONS[code].aspect !== "certificate"))
     return "pending_dns";
   if (certificate === "allowed") return "verified";
   return certificate === "unknown" ? "unknown" : "needs_attention";
+}
+
+/** Checks the record by which the authority validates the host, like the host's own record. */
+async function checkValidation(
+  resolver: DnsResolver,
+  input: HostCheckInput,
+  record: VerificationOptions["validationRecord"],
+): Promise<readonly Reason[]> {
+  if (record === undefined) return [];
+  const { host, zone, zoneSource } = input;
+  const place = { ...placeInZone(record.name, zone, zoneSource), host: record.name };
+  const target = normalizeName(record.value);
+  const { reasons } = await checkRecords(resolver, { ...input, ...place, target, isValidation: true });
+  // The authority does not ask this resolver.
+  const wrong = reasons.filter(({ code }) => code !== "answer_outdated");
+  return wrong.map((reason) => {
+    const isOfZone = ["unknown", "lame", "not_delegated"].includes(REASONS[reason.code].state);
+    return { ...reason, host, code: isOfZone ? reason.code : "validation_record" };
+  });
+}
+
+function aspectState<A extends "dns" | "certificate">(
+  aspect: A,
+  reasons: readonly Reason[],
+): AspectState<A> | undefined {
+  const codes = new Set<string>(reasons.map(({ code }) => code));
+  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && codes.has(code));
+  return worst?.[1].state as AspectState<A> | undefined;
+}
+
+function readAddress(text: string): string {
+  const address = parseAddress(text);
+  if (address === undefined) throw invalidInput("target", `${text || '""'} is not an IP address.`);
+  return address;
 }
 
 /** A host to verify, with its own target if hosts have different ones. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DnsFacts } from "../../../lib/domains/status/facts.ts";
+import type { Verification } from "../../../lib/domains/status/facts.ts";
 import {
   type CertificateStatus,
   describeManualHost,
@@ -44,7 +44,7 @@ describe("an awaited certificate", () => {
 
 const describePrepared = (
   certificate: CertificateStatus,
-  seen?: Pick<DnsFacts, "dns" | "reasons">,
+  seen?: Pick<Verification, "dns" | "reasons">,
 ): StackStatus => describeManualHost({ host, reverify: 0, isPrepared: true, certificate, seen });
 
 describe("a host with a domain name", () => {

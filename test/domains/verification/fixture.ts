@@ -1,5 +1,5 @@
-import type { VerificationOptions } from "../../../lib/domains/status/facts.ts";
-import { type Verification, verifyHost } from "../../../lib/domains/status/verify.ts";
+import type { Verification, VerificationOptions } from "../../../lib/domains/status/facts.ts";
+import { verifyHost } from "../../../lib/domains/status/verify.ts";
 import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 

@@ -127,15 +127,8 @@ export class StoreOrders extends pulumi.ComponentResource {
     const observability = new Observability(name, observabilityArgs, afterTables);
     const domains = created.map(({ domain }) => domain);
     const optional = [accessLog, changeEvents].filter((each) => each !== undefined);
-    const everything = [
-      this.tables,
-      functions.list,
-      functions.api,
-      this.api,
-      ...optional,
-      ...domains,
-      observability,
-    ];
+    const ofApi = [...Object.values(functions), this.api, ...optional, ...domains];
+    const everything = [this.tables, ...ofApi, observability];
     const guarded = { tables: Object.values(tableNames({ prefix: name, tables })), protect };
     new DataGuard(`${name}-data`, guarded, { ...parent, dependsOn: everything });
 

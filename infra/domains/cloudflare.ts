@@ -55,7 +55,6 @@ export interface CloudflareZone extends Pick<Zone, "id" | "name" | "nameServers"
   readonly paused: boolean;
 }
 
-/** What Cloudflare says of a zone, and what it means for a stack. */
 export function toZone(zone: CloudflareZone): Zone {
   const { id, name, nameServers, status, paused } = zone;
   const pause = `The zone ${name} is paused. Cloudflare answers DNS for it, which is all that this stack needs; to resume it would proxy other records again.`;

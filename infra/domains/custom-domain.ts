@@ -67,7 +67,6 @@ export class CustomDomain extends pulumi.ComponentResource {
   readonly domainName?: aws.apigateway.DomainName;
   /** The value of the host's record. Missing while there is no domain name. */
   readonly target: pulumi.Output<string> | undefined;
-  /** The state in the lifecycle, the reason, and the next steps. */
   readonly status: pulumi.Output<StackStatus>;
   readonly state: pulumi.Output<HostState>;
 

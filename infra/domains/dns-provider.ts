@@ -2,7 +2,6 @@ import * as pulumi from "@pulumi/pulumi";
 import { errorMessage } from "../../lib/core/errors.ts";
 import { isMocked } from "../mocks.ts";
 
-/** A DNS provider at which stacks create their records. */
 export interface DnsProvider {
   readonly label: string;
   /** The Pulumi package of its lookups and records. */

@@ -68,19 +68,13 @@ export function functionEnvironment(
   store: ReturnType<typeof storeEnvironment>,
 ): Readonly<Record<string, string>> {
   const { domains, preview, banPolicy, servers, docsUrl, corsOrigins, plans, keys, basePath } = settings;
+  const openapi = { servers, docsUrl };
+  const handlerOptions = { banPolicy, openapi, corsOrigins, plans, keys, basePath };
   const environment = {
     ...store,
     // Without domains only the API Gateway hostname serves, so the last domain stops as soon as it is removed here.
     STORE_ORDERS_DOMAINS: serializeDomains(domains ?? defineDomains({})),
-    // Options of `createHandler`.
-    STORE_ORDERS_OPTIONS: JSON.stringify({
-      banPolicy,
-      openapi: { servers, docsUrl },
-      corsOrigins,
-      plans,
-      keys,
-      basePath,
-    }),
+    STORE_ORDERS_OPTIONS: JSON.stringify(handlerOptions),
     ...(preview === undefined ? {} : { STORE_ORDERS_PREVIEW: preview }),
   };
   const excess = Buffer.byteLength(JSON.stringify(environment)) - MAX_ENVIRONMENT_BYTES;

@@ -51,7 +51,6 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
   return { ok: true, domains: parsed.data.domains as object as DomainMapping };
 }
 
-/** The most aliases, and the most redirects, that a mapping can have. */
 const MAX_LIST_HOSTS = 500;
 
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {

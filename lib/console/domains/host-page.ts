@@ -152,7 +152,6 @@ function progressStep({ name, status, detail }: ProgressStep, checked: CheckedHo
   </li>`;
 }
 
-/** The 30-minute rule, while it runs. */
 function deadline({ status: { state, verifiedAt } }: CheckedHost, now: Instant): Html | "" {
   if (verifiedAt === undefined || (state !== "verified" && state !== "certificate_pending")) return "";
   const left = formatDuration(verifiedAt + CERTIFICATE_TIMEOUT_MS - now);

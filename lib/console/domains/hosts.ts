@@ -180,9 +180,7 @@ export function createProgress(
     followOne(host: HostToVerify): void {
       if (isDue(host)) void start(host);
     },
-    /** The number of hosts that somebody waits for. */
     countAwaited: (): number => awaited.size,
-    /** Removes the progress of every host except these. */
     keep(hosts: readonly string[]): void {
       for (const host of checked.keys()) if (!hosts.includes(host)) checked.delete(host);
     },

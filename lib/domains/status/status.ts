@@ -15,7 +15,6 @@ export const HOST_STATES = [
 /** A state of a host. */
 export type HostState = (typeof HOST_STATES)[number];
 
-/** Every reason why a host needs attention. */
 export const ATTENTION_REASONS = [
   "validation_timed_out",
   "certificate_forbidden",

@@ -14,7 +14,6 @@ import {
   VALIDATION_TIMEOUT_MS,
 } from "./status.ts";
 
-/** The note for everyone who has changed a record. */
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
 /** How a step is said for a deployment. */
@@ -100,7 +99,6 @@ export function stepsFor(
   return [...fixes, ...adviceFor(status, seen.stack?.dns ?? deployment)];
 }
 
-/** The states in words. */
 export const STATE_NAMES: Readonly<Record<HostState, string>> = {
   pending_dns: "Waiting for DNS",
   verified: "Verified",
@@ -162,7 +160,6 @@ export interface ProgressStep {
   readonly detail: string;
 }
 
-/** The progress of a host to live. */
 export function describeProgress({ status, seen }: SeenHost): readonly ProgressStep[] {
   const [problem] = seen.reasons.filter(({ code }) => REASONS[code].aspect === "dns");
   const caaFailed = status.state !== "pending_dns" && seen.certificate === "unknown";

@@ -57,7 +57,6 @@ export const AUTHORITIES = {
 /** What a server in front of one machine, such as Caddy, can do without an account at the DNS provider (RFC 8555, 8737). */
 export const MACHINE_METHODS = ["http-01", "tls-alpn-01"] as const;
 
-/** The name of a known authority, as the command line takes it. */
 export type AuthorityName = keyof typeof AUTHORITIES;
 
 /** Finds a known authority by its name, or one by its issuer domain. Undefined if the name is neither. */
@@ -71,7 +70,6 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
   return parsed.ok ? { name: parsed.hostname, issuers: [parsed.hostname] } : undefined;
 }
 
-/** The host that a check of CAA records verifies. */
 export interface CaaCheckInput extends HostCheckInput {
   /** The authorities that may request the certificate. One that may issue it suffices. */
   readonly authorities: readonly CertificateAuthority[];
@@ -79,7 +77,6 @@ export interface CaaCheckInput extends HostCheckInput {
   readonly methods?: readonly string[] | undefined;
 }
 
-/** The reason why a set of CAA records does not permit an authority. */
 type CaaErrorCode = Extract<ReasonCode, "caa_forbids" | "caa_unknown_critical" | "caa_method">;
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
@@ -115,7 +112,6 @@ export function evaluateCaa(
   return { ok: true, limits: limits.includes("") ? [] : limits };
 }
 
-/** The tags of RFC 8659. */
 const KNOWN_TAGS = ["issue", "issuewild", "iodef"];
 
 /** True for a critical record with a tag that the authority does not know. */

@@ -24,7 +24,6 @@ export interface HostCheckInput extends ZoneMatch {
 
 export interface HostCheckResult {
   readonly reasons: readonly Reason[];
-  /** Facts that change no state. */
   readonly notes?: readonly string[];
   /** The record that is set. Present only if it points to the platform. */
   readonly found?: string;

@@ -33,7 +33,6 @@ export const STACK_ZONES: Readonly<
   route53: { place: "in the hosted zone at Route 53", hides: "Delete other records of this name." },
 };
 
-/** How a stack sets a record of its own again. */
 export const SET_AGAIN = "'npx pulumi up --refresh' sets it again if it is missing or was changed.";
 
 /**

@@ -23,14 +23,12 @@ export interface RecordData {
   readonly SOA: string;
   readonly DS: DsRecord;
   readonly TXT: string;
-  /** The mail server. */
   readonly MX: string;
 }
 
 /** A record type that verification queries. */
 export type RecordType = keyof RecordData;
 
-/** The reasons why a lookup failed, in words. */
 export const DNS_FAILURES = {
   servfail: "SERVFAIL",
   timeout: "no response in time",
@@ -130,7 +128,6 @@ export interface CnameChain {
   readonly last: string;
   /** `exists` and `nxdomain` describe the last name; `loop` also stands for a chain that is too long. */
   readonly end: "exists" | "nxdomain" | "loop" | "failed";
-  /** Present only if the end is `failed`. */
   readonly failure?: DnsFailure;
 }
 

@@ -2,7 +2,6 @@ import { type AddressType, parseAddress, typeOf } from "../addresses.ts";
 import { findNameServers, findZone } from "./find-zone.ts";
 import { type DnsFailure, type DnsResolver, followCnames, recordsIn } from "./resolver.ts";
 
-/** The addresses of a host beside those of its target. */
 export interface AddressComparison {
   /** The addresses that the target was not seen to have. */
   readonly strays: readonly string[];
@@ -14,7 +13,6 @@ export interface AddressComparison {
   readonly failure?: DnsFailure | undefined;
 }
 
-/** Compares addresses of a host with those of its target. */
 export type TargetComparison = (addresses: readonly string[]) => Promise<AddressComparison>;
 
 /** The chance that an address of the target was in no answer, below which an address that was in none is not one of them. */
@@ -28,7 +26,6 @@ const MAX_TARGET_ANSWERS = 64;
  */
 export function compareWithTarget(resolver: DnsResolver, target: string): TargetComparison {
   const seen = new Set<string>();
-  /** The number of addresses in each answer. */
   const sizes: Record<AddressType, number[]> = { A: [], AAAA: [] };
   const failures: DnsFailure[] = [];
   let asked = 0;
@@ -78,7 +75,6 @@ export function compareWithTarget(resolver: DnsResolver, target: string): Target
   };
 }
 
-/** The comparison with the addresses of one machine. */
 export function compareWithMachine(addresses: readonly string[]): TargetComparison {
   return async (found) => {
     const strays = found.filter((address) => !addresses.includes(parseAddress(address) ?? address));

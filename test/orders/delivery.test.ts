@@ -184,31 +184,6 @@ test("a pause lasts two hours at most, and ends a delivery that runs until nothi
   expect(count).toBe(2);
 });
 
-test("a delivery that is recorded after its lease has ended leaves the order to the process that has it now", async () => {
-  const { store, outbox, orders, advance, delivered, start } = await useDelivery();
-  const [stalled, busy] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await orders.place({ id: 1n });
-  await orders.cancel(1n);
-  const acknowledge: Outbox["acknowledge"] = (deliveries) =>
-    stalled.promise.then(() => outbox.acknowledge(deliveries));
-  const late = start({ store: { ...store, outbox: { ...outbox, acknowledge } } });
-  await advance(1_000);
-  const stopped = late.stop();
-  const again: DeliveredChange[] = [];
-  const delivery = start({ deliver: (change) => (again.push(change) === 1 ? busy.promise : undefined) });
-  await advance(60_000);
-  expect([delivered, again].map(idsOf)).toEqual([["1:1"], ["1:1"]]);
-  stalled.resolve();
-  await stopped;
-  await advance(5_000);
-  expect(idsOf(again), "the next change waits for the process that has the order").toEqual(["1:1"]);
-  busy.resolve();
-  await advance(1_000);
-  expect(idsOf(again)).toEqual(["1:1", "1:2"]);
-  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
-  await delivery.stop();
-});
-
 test("a receiver that hangs is called again after its time, with a signal that ends the first call", async () => {
   const signals: AbortSignal[] = [];
   const { orders, advance, start, errors } = await useDelivery({
@@ -242,22 +217,6 @@ test("an error that cannot be retried sets the change aside at once, and the cha
   await advance(1_000);
   expect(idsOf(delivered)).toEqual(["1:1", "1:2"]);
   await next.stop();
-});
-
-test("a process that dies while it delivers is replaced after its lease, and two processes share the work", async () => {
-  const { orders, advance, start, delivered } = await useDelivery({ timeoutMs: 10_000 });
-  await orders.place({ id: 1n });
-  const dead = start({ wait: () => new Promise(() => {}), deliver: () => new Promise(() => {}) });
-  await advance(0);
-  const [one, two] = [start(), start()];
-  for (let id = 2n; id < 50n; id++) await orders.place({ id });
-  await advance(19_999);
-  expect(delivered).toHaveLength(48);
-  await advance(2_000);
-  expect(new Set(idsOf(delivered)).size).toBe(49);
-  expect(delivered).toHaveLength(49);
-  await Promise.all([one.stop(), two.stop()]);
-  void dead;
 });
 
 test("while the store cannot be reached nothing is lost, and a delivery that could not be recorded is repeated", async () => {
@@ -626,31 +585,6 @@ test("the outbox is switched on once, and orders are leased and acknowledged tog
   await delivery.stop();
 });
 
-test("an order that cannot be read is set aside at once with an error that names it, and delivered once it is repaired", async () => {
-  const { store, outbox, orders, advance, errors, delivered, start } = await useDelivery();
-  for (const id of [1n, 2n]) await orders.place({ id });
-  let isDamaged = true;
-  const lease: Outbox["lease"] = async (...args) =>
-    (await outbox.lease(...args)).map((waiting) => {
-      const { order: _order, ...rest } = waiting;
-      return isDamaged && waiting.id === 1n
-        ? { ...rest, problem: "The record of order 1 is damaged." }
-        : waiting;
-    });
-  const delivery = start({ store: { ...store, outbox: { ...outbox, lease } } });
-  await advance(1_000);
-  expect(idsOf(delivered)).toEqual(["2:1"]);
-  expect(errors).toEqual([["The record of order 1 is damaged. Its changes are set aside.", undefined]]);
-  expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 1 });
-  await advance(3 * HOUR_MS);
-  expect(errors).toHaveLength(1);
-  isDamaged = false;
-  await outbox.retry(1n);
-  await advance(1_000);
-  expect(idsOf(delivered)).toEqual(["2:1", "1:1"]);
-  await delivery.stop();
-});
-
 test.each([
   ["a Date", () => new Date() as never, /^clock: It is a Date/],
   ["NaN", () => Number.NaN, /^clock: It is NaN/],
@@ -694,18 +628,6 @@ test("a clock that fails after a delivery has failed is reported, and the change
   await advance(60_000);
   expect(idsOf(delivered)).toEqual(["1:1"]);
   await second.stop();
-});
-
-test("a clock that fails while changes are delivered is reported once a second", async () => {
-  const { orders, advance, errors, start, clock } = await useDelivery({ concurrency: 3 });
-  for (const id of [1n, 2n]) await orders.place({ id });
-  let isWrong = false;
-  void start({ clock: () => (isWrong ? Number.NaN : clock()), deliver: () => new Promise(() => {}) });
-  await advance(0);
-  isWrong = true;
-  await advance(5_000);
-  expect(errors.length).toBeGreaterThan(3);
-  expect(errors.length).toBeLessThan(8);
 });
 
 test("a clock of a program's own that is set back an hour delays what a dead process left by no more than its lease", async () => {

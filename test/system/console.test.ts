@@ -346,25 +346,6 @@ describeInBrowser("the console in a browser", (browser) => {
     expect(await store.accounts.find("acme")).toBeUndefined();
   });
 
-  test("with the keyboard alone, an order is found, shipped and fulfilled", async () => {
-    const { page, at, store } = await openConsole(browser(), createMemoryStore());
-    await store.orders.place([{ record: { id: MAX }, status: "pending" }]);
-    await page.goto(at("accounts"));
-    await tabTo(page, SEARCH);
-    await page.keyboard.type(`${MAX}`);
-    await page.keyboard.press("Enter");
-    await page.waitForURL(at(`orders/${MAX}`));
-    for (const [event, done] of [
-      ["ship", "has been shipped"],
-      ["fulfil", "is complete"],
-    ]) {
-      await tabTo(page, `button[data-opens^=${event}]`);
-      for (const key of ["Enter", "Tab", "Enter"]) await page.keyboard.press(key);
-      await page.waitForSelector(`text=Order ${MAX} ${done}.`);
-    }
-    expect(await store.orders.find(MAX)).toMatchObject({ status: "shipped", record: { complete: true } });
-  });
-
   test("an open dialog keeps the focus through updates, and returns it to its button", async () => {
     const { page, at, store } = await openFilled();
     await page.goto(at("orders/3"));

@@ -88,17 +88,6 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
     expect(await page.locator("li").allTextContents()).toEqual(["1001", "1002", "1003", "1004", "1005"]);
     expect(requests).toBe(2);
   });
-
-  test.each([
-    ["without --cors-origin", () => []],
-    ["with another origin", () => ["--cors-origin", "https://shop.example.com"]],
-  ])("can neither list nor cancel %s", async (_, flags: () => readonly string[]) => {
-    const { run, database } = await open(flags);
-    expect(await run(HEADERS)).toBe("TypeError");
-    expect(await run(CANCEL)).not.toBe(true);
-    const order = await cli.json<{ status: string }>("orders", "get", "1001", "--database", database);
-    expect(order.status).toBe("pending");
-  });
 });
 
 const CLIENT = new URL("../../lib/client/index.ts", import.meta.url).pathname;

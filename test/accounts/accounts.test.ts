@@ -61,23 +61,6 @@ test("a key can have a name that is safe to show, and never contains a key", asy
   expect(account.keys.map(({ name }) => name)).toEqual(["checkout, live \u{1f6d2}", "é".repeat(64)]);
 });
 
-test("an account that changes its plan keeps its keys, and has the limits of the new plan only", async () => {
-  const { accounts, store, use, key } = await openWithKey();
-  const limits = { perMinute: 2, perDay: 3 };
-  await accounts.setPlan("shop", { plan: "enterprise", customLimits: limits });
-  expect(await store.find("shop")).toMatchObject({ plan: "enterprise", customLimits: limits });
-  expect([await use(key), await use(key), await use(key)]).toEqual([
-    "admitted",
-    "admitted",
-    "rate_limit_exceeded",
-  ]);
-  await accounts.setPlan("shop", { plan: "free" });
-  const account = (await store.find("shop")) ?? expect.fail();
-  expect([account.plan, account.customLimits, account.keys.length]).toEqual(["free", undefined, 1]);
-  expect(await use(key)).toBe("admitted");
-  expect(await accounts.setPlan("nobody", { plan: "free" })).toMatchObject({ ok: false });
-});
-
 test("a ban is lifted from the key that is named, and nothing else is", async () => {
   const { accounts, store, use, key } = await openWithKey();
   await store.recordRejections(parseKey(key.key) ?? expect.fail(), 25, START);
@@ -270,14 +253,6 @@ test("a key in its overlap cannot be rotated again, and the error names its succ
   expect(await accounts.rotateKey(successor.keyId, { overlapMs: 0 })).toMatchObject({ ok: true });
 });
 
-test("exactly one of several concurrent rotations of a key succeeds", async () => {
-  const { accounts } = await open();
-  const { keyId } = issued(await accounts.issueKey("shop"));
-  const rotations = Array.from({ length: 5 }, () => accounts.rotateKey(keyId, { overlapMs: HOUR }));
-  const codes = (await Promise.all(rotations)).map((result) => (result.ok ? "ok" : result.code));
-  expect(codes.toSorted()).toEqual([...Array(4).fill("key_already_rotated"), "ok"]);
-});
-
 test("an environment other than test and live is rejected before the store records it for good", async () => {
   const { accounts: store } = createMemoryStore();
   const production = "production" as Environment;
@@ -320,14 +295,5 @@ describe("the environment of a store", () => {
     expect(await createAccounts({ store }).issueKey("acme")).toMatchObject({
       key: expect.stringMatching(/^so_live_/),
     });
-  });
-
-  test("is one, if two processes issue the first key at once", async () => {
-    const { store, all } = await openFor("test", "live", "test", "live");
-    const results = await Promise.allSettled(all.map((accounts) => accounts.issueKey("acme")));
-    expect(results.map(({ status }) => status).toSorted()).toEqual([
-      ...["fulfilled", "fulfilled", "rejected", "rejected"],
-    ]);
-    expect((await store.find("acme"))?.keys).toHaveLength(2);
   });
 });

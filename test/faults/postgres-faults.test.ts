@@ -58,22 +58,6 @@ describe.skipIf(skipsWithoutPostgres("faults of PostgreSQL"))("a service on Post
       while ((await server.sql(isHeld)) === "0") await sleep(10);
       return { ended };
     };
-    const onAccount = "SELECT FROM store_orders.accounts WHERE id = 'shop' FOR UPDATE";
-
-    test("a lock of an account that lasts longer than a call causes a 503 that changes and counts nothing", async () => {
-      await using service = await servePostgres(server, 10);
-      expect((await cancel(service, 0)).status).toBe(204);
-      const held = await holdLock(service, onAccount, 8);
-      const waited = await Promise.all([1, 2, 3].map((id) => expectUnavailableInTime(cancel(service, id))));
-      await held.ended;
-      expect([await counted(service), await statusOf(service, 1)]).toEqual([1, "pending"]);
-      await expectServed(service, 1);
-      expect(await counted(service)).toBe(2);
-      reportFigures("faults of PostgreSQL", {
-        "503 while an account is locked": `${Math.max(...waited)} ms`,
-      });
-    });
-
     test("a lock of a whole table causes a 503 for every request, also for the check", async () => {
       await using service = await servePostgres(server, 10);
       expect((await cancel(service, 0)).status).toBe(204);

@@ -1,6 +1,8 @@
-import { beforeAll, test } from "vitest";
+import fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
-import { expectDecisionsOfMemory } from "../account-histories.ts";
+import { anyCalls, fillForCalls, resultsInTurn } from "../any-calls.ts";
 import { type Pglite, startPglite } from "./pglite.ts";
 
 let server: Pglite;
@@ -8,5 +10,17 @@ beforeAll(async () => {
   server = await startPglite();
 });
 
-test("over any history of an account, the PostgreSQL store decides like the memory store", () =>
-  expectDecisionsOfMemory(async (run) => createPostgresStore({ pool: server.pool, schema: `model_${run}` })));
+test("over any calls, the PostgreSQL store answers like the memory store", async () => {
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(anyCalls, async (calls) => {
+      const [store, memory] = [
+        createPostgresStore({ pool: server.pool, schema: `model_${runs++}` }),
+        createMemoryStore(),
+      ];
+      for (const each of [store, memory]) await fillForCalls(each);
+      expect(await resultsInTurn(store, calls)).toEqual(await resultsInTurn(memory, calls));
+    }),
+    { numRuns: 12 },
+  );
+});

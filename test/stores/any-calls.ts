@@ -14,7 +14,7 @@ const key = (id: string, digit: string, more?: Partial<ApiKey>): ApiKey => ({
   createdAt: AT,
   ...more,
 });
-const LIMITS = { plan: "enterprise", customLimits: { perMinute: 6, perDay: 15 } } as const;
+const LIMITS = { plan: "enterprise", customLimits: { perMinute: 6, perDay: 9 } } as const;
 const ACCOUNTS = [
   {
     id: "acme",
@@ -27,22 +27,37 @@ const POLICY = { maxRejections: 2, durationMs: 2 * MINUTE_MS };
 /** The order that a test may damage. */
 export const DAMAGED = 9n;
 
-const anyId = fc.constantFrom(1n, 2n, 3n, 4n, DAMAGED);
-const anyEvent = fc.constantFrom("cancel" as const, "ship" as const);
-const anyAccount = fc.constantFrom("acme", "acme", "other");
+/** The orders that there are at first. */
+const IDS = Array.from({ length: 30 }, (_, index) => BigInt(index));
+const anyId = fc.constantFrom(...IDS, 30n, 31n);
+const anyEvent = fc.constantFrom("cancel" as const, "cancel" as const, "cancel" as const, "ship" as const);
+const anyAccount = fc.constantFrom("acme", "acme", "acme", "acme", "other");
 const anyKeyId = fc.constantFrom("acme.1", "acme.2", "other.1");
-const anyTime = fc.constantFrom(AT, AT, AT, AT + 1, AT + MINUTE_MS, AT - MINUTE_MS, AT + 10 * MINUTE_MS);
+const anyTime = fc.constantFrom(
+  AT,
+  AT,
+  AT,
+  AT,
+  AT,
+  AT,
+  AT + 1,
+  AT + MINUTE_MS,
+  AT - MINUTE_MS,
+  AT + 10 * MINUTE_MS,
+);
 /** A key of the account, of the other one, or of none. */
 const anyKey = fc.record({
   accountId: anyAccount,
-  hash: fc.constantFrom("1", "1", "1", "2", "3", "4").map((digit) => digit.repeat(64)),
+  hash: fc.constantFrom("1", "1", "1", "1", "1", "2", "3", "4").map((digit) => digit.repeat(64)),
 });
-const anyOperation = fc.oneof(
-  fc.constant(undefined),
-  fc.constant({ type: "list" as const }),
-  fc.record({ type: fc.constant("apply" as const), id: anyId, event: anyEvent }),
-);
-const anyPlan = fc.constantFrom<PlanAssignment>(LIMITS, { plan: "free" }, { plan: "enterprise" });
+const anyOperation = fc.oneof(fc.constantFrom(undefined, { type: "list" as const }), {
+  weight: 3,
+  arbitrary: fc.record({ type: fc.constant("apply" as const), id: anyId, event: anyEvent }),
+});
+const anyPlan = fc.constantFrom<PlanAssignment>(...[LIMITS, { plan: "free" }, { plan: "enterprise" }], {
+  plan: "enterprise",
+  customLimits: { perMinute: 20, perDay: 5 },
+});
 
 /** A call of any store. It resolves with what every store returns. */
 export type Call = (store: Store) => Promise<unknown>;
@@ -57,26 +72,35 @@ const admissions = fc.tuple(anyKey, anyTime, anyOperation).map(
     },
 );
 const others = fc.oneof(
-  fc.tuple(anyKey, fc.constantFrom(1, 3), anyTime).map(
-    ([presented, count, at]): Call =>
-      ({ accounts }) =>
-        accounts.recordRejections(presented, count, at, POLICY),
-  ),
+  {
+    weight: 3,
+    arbitrary: fc.tuple(anyKey, fc.constantFrom(1, 3), anyTime).map(
+      ([presented, count, at]): Call =>
+        ({ accounts }) =>
+          accounts.recordRejections(presented, count, at, POLICY),
+    ),
+  },
   fc.tuple(anyAccount, anyKeyId).map(
     ([id, keyId]): Call =>
       ({ accounts }) =>
         accounts.unban(id, keyId),
   ),
-  fc.tuple(anyAccount, anyKeyId).map(
-    ([id, keyId]): Call =>
-      ({ accounts }) =>
-        accounts.update(id, (account) => revokeKey(account, keyId, AT)),
-  ),
-  fc.tuple(anyAccount, anyPlan).map(
-    ([account, plan]): Call =>
-      ({ accounts }) =>
-        accounts.update(account, ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
-  ),
+  {
+    weight: 4,
+    arbitrary: fc.tuple(anyAccount, anyKeyId).map(
+      ([id, keyId]): Call =>
+        ({ accounts }) =>
+          accounts.update(id, (account) => revokeKey(account, keyId, AT)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(anyAccount, anyPlan).map(
+      ([account, plan]): Call =>
+        ({ accounts }) =>
+          accounts.update(account, ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
+    ),
+  },
   anyAccount.map(
     (id): Call =>
       ({ accounts }) =>
@@ -110,9 +134,9 @@ const others = fc.oneof(
   ),
 );
 export const anyCalls = fc.array(
-  fc.oneof({ weight: 4, arbitrary: admissions }, { weight: 1, arbitrary: others }),
+  fc.oneof({ weight: 6, arbitrary: admissions }, { weight: 1, arbitrary: others }),
   {
-    minLength: 5,
+    minLength: 20,
     maxLength: 40,
     size: "max",
   },
@@ -122,7 +146,7 @@ export const anyCalls = fc.array(
 export async function fillForCalls({ accounts, orders }: Store): Promise<void> {
   for (const account of ACCOUNTS) await accounts.create(account);
   await orders.place(
-    [1n, 2n, DAMAGED].map((id) => ({ record: { id }, status: "pending" })),
+    IDS.map((id) => ({ record: { id }, status: "pending" })),
     AT,
   );
 }

@@ -184,6 +184,16 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
     if (!unreported.has(entry)) rejected.delete(hash);
   }
 
+  /** Forgets keys with their rejections that are not reported: they belong to nobody any more. */
+  function forget(isMeant: (entry: RejectedKey) => boolean): void {
+    changes++;
+    for (const [hash, entry] of rejected) {
+      if (!isMeant(entry)) continue;
+      forgetUnreported(entry);
+      rejected.delete(hash);
+    }
+  }
+
   /** Waits for a change by an operator, after which nothing that was decided about the account counts. */
   async function changeAccount<T>(accountId: string, change: Promise<T>): Promise<T> {
     const result = await change;
@@ -228,17 +238,17 @@ export function withRejectionCache(accounts: AccountStore): AccountStore {
 
     create: (settings) => accounts.create(settings),
     update: async (id, updater) => changeAccount(id, accounts.update(id, updater)),
-    delete: async (id) => changeAccount(id, accounts.delete(id)),
     resetUsage: async (id) => changeAccount(id, accounts.resetUsage(id)),
+
+    async delete(id) {
+      const result = await accounts.delete(id);
+      forget(({ key }) => key.accountId === id);
+      return result;
+    },
 
     async unban(accountId, keyId) {
       await accounts.unban(accountId, keyId);
-      changes++;
-      for (const [hash, entry] of rejected) {
-        if (entry.rejection.caller.keyId !== keyId) continue;
-        forgetUnreported(entry);
-        rejected.delete(hash);
-      }
+      forget(({ rejection }) => rejection.caller.keyId === keyId);
     },
   } satisfies Required<AccountStore>;
 }

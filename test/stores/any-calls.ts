@@ -54,10 +54,12 @@ const anyOperation = fc.oneof(fc.constantFrom(undefined, { type: "list" as const
   weight: 3,
   arbitrary: fc.record({ type: fc.constant("apply" as const), id: anyId, event: anyEvent }),
 });
-const anyPlan = fc.constantFrom<PlanAssignment>(...[LIMITS, { plan: "free" }, { plan: "enterprise" }], {
-  plan: "enterprise",
-  customLimits: { perMinute: 20, perDay: 5 },
-});
+const anyPlan = fc.constantFrom<PlanAssignment>(
+  LIMITS,
+  { plan: "free" },
+  { plan: "enterprise" },
+  { plan: "enterprise", customLimits: { perMinute: 20, perDay: 5 } },
+);
 
 /** A call of any store. It resolves with what every store returns. */
 export type Call = (store: Store) => Promise<unknown>;

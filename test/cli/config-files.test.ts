@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { assignTargets, readZones } from "../../lib/cli/commands/domains.ts";
-import { formatErrorReport } from "../../lib/cli/errors.ts";
 import { readPlansFile } from "../../lib/cli/plans-file.ts";
 import { InvalidInputError } from "../../lib/core/errors.ts";
 import { readDomainsFile } from "../../lib/files/domains-file.ts";
@@ -74,30 +73,6 @@ describe("a domains file", () => {
     process.off("warning", listen);
     expect(warnings).toEqual([]);
   });
-});
-
-test("a line feed in an error begins no line", () => {
-  const issue = { path: "domains.a\nerror: b", message: "Unknown key." };
-  const report = (issues: readonly (typeof issue)[]) =>
-    formatErrorReport({ code: "invalid_input", message: `${issue.path}: ${issue.message}`, issues }, false);
-  const line = String.raw`domains.a\nerror: b: Unknown key.`;
-  expect(report([issue])).toBe(`error: ${line}`);
-  expect(report([issue, issue])).toBe(`error: The input has 2 errors:\n  ${line}\n  ${line}`);
-});
-
-test("control characters in an error do not reach the terminal", () => {
-  const issues = [{ path: "domains.a\u001b[31m", message: "Unknown key." }];
-  const message = "domains.a\u001b[31m: Unknown key.\u0007";
-  for (const report of [
-    { code: "invalid_input", message, issues },
-    { code: "invalid_input", message, issues: [...issues, ...issues] },
-  ]) {
-    expect(formatErrorReport(report, false)).toContain("domains.a\\u001b[31m: Unknown key.");
-    expect(formatErrorReport(report, false)).not.toMatch(/[^\P{Cc}\n]/u);
-    const named = { ...report, message: "a\u009b\u202e" };
-    expect(formatErrorReport(named, true)).toMatch(/^[\x20-\x7e]+$/);
-    expect(JSON.parse(formatErrorReport(named, true))).toEqual(named);
-  }
 });
 
 describe("a plans file", () => {

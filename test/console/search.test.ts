@@ -32,7 +32,8 @@ const search = async (text: string) => {
   };
 };
 
-test.each([
+/** What is sought, its page, and what that shows. */
+const FOUND = [
   ["acme", "accounts/acme", "<h1>acme</h1>"],
   ["  -7\n", "orders/-7", "Order -7"],
   ["2002", "accounts/2002", "<h1>2002</h1>"],
@@ -42,13 +43,18 @@ test.each([
   ["#1001", "orders/1001", "<h1>Order 1001</h1>"],
   ["Order 1001", "orders/1001", "<h1>Order 1001</h1>"],
   ["1,001", "orders/1001", "<h1>Order 1001</h1>"],
-])("'%s' leads to %s", async (text, page, shown) => {
-  const found = await search(text);
-  expect([found.status, found.page]).toEqual([200, page]);
-  expect(found.text).toContain(shown);
+] as const;
+
+test("what is found leads to its page", async () => {
+  for (const [text, page, shown] of FOUND) {
+    const found = await search(text);
+    expect([found.status, found.page], text).toEqual([200, page]);
+    expect(found.text, text).toContain(shown);
+  }
 });
 
-test.each([
+/** What is sought, and what the answer says. */
+const NOT_FOUND = [
   ["acm", "There is no account <code>acm</code>. These begin with it: <a"],
   ["Acm", "There is no account <code>Acm</code>. These begin with it: <a"],
   ["zzz", "There is no account <code>zzz</code>."],
@@ -62,11 +68,15 @@ test.each([
   ["so_live_acme_abc", "<code>so_live_acme_…</code> is not one whole key."],
   [`${generateKey("test", "acme")} ${generateKey("test", "acme")}`, "The text has several keys."],
   [generateKey("test", "acme"), "There is no such key of acme."],
-])("'%s' is not found, and the answer says what was sought", async (text, message) => {
-  const missing = await search(text);
-  expect([missing.status, missing.page]).toEqual([404, "search"]);
-  expect(missing.text).toContain(message);
-  expect(missing.text).not.toMatch(/so_test_acme_\w|<img/);
+] as const;
+
+test("what is not found is named in the answer, unless it is a key", async () => {
+  for (const [text, message] of NOT_FOUND) {
+    const missing = await search(text);
+    expect([missing.status, missing.page], text).toEqual([404, "search"]);
+    expect(missing.text).toContain(message);
+    expect(missing.text).not.toMatch(/so_test_acme_\w|<img/);
+  }
 });
 
 test.each([5, 6])("of %i accounts that begin with what was sought, five are links", async (count) => {

@@ -4,7 +4,7 @@ import type { AccountStore } from "../../accounts/account-store.ts";
 import { ACCOUNT_ID_RULE } from "../../accounts/accounts.ts";
 import { type Environment, isAccountId, shortHash } from "../../accounts/api-key.ts";
 import { createTurns } from "../../core/concurrency.ts";
-import { invalidInput } from "../../core/errors.ts";
+import { invalidInput, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
 import { createAdmission } from "./admission.ts";
 import {
@@ -52,7 +52,7 @@ export function detailsIdOf(accountId: string): string {
 }
 
 /** The largest number of reads of an account whose items belong to different changes. */
-const MAX_READS = 4;
+const MAX_READS = 8;
 
 /** The wait before another read: another process is between its two writes. */
 const READ_WAIT_MS = 4;
@@ -80,18 +80,13 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
 
   async function update(id: string, updater: Updater, signal: AbortSignal): Promise<AccountResult> {
     const revision = newWriteToken();
-    /** The version that the account named before the details were read, which did not have it. */
-    let missing: string | undefined;
     for (let round = 0; ; round++) {
       // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
       const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
       const item = await table.get(primaryKeyOf(id), signal);
       if (item === undefined) return NOT_FOUND;
-      const version = stringOf(item["details"]);
-      // The details have a version for as long as the account names it. So they are lost only if the account has named
-      // this one before and after they were read: otherwise another process has changed it in between.
-      if (!belongTogether({ item, details }) && version !== missing) {
-        missing = version;
+      // Another process has changed the account between the two reads.
+      if (!belongTogether({ item, details })) {
         await backOff(round, READ_WAIT_MS);
         continue;
       }
@@ -200,16 +195,17 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     async delete(id) {
       const items = await readItems(table, id);
       if (items === undefined) return NOT_FOUND;
+      const account = settingsOf(items);
       const signal = callTimeout();
       // In this order: the admission item decides about requests, and its details have no effect without it.
       await table.delete(primaryKeyOf(id), signal);
       await table.delete(primaryKeyOf(detailsIdOf(id)), signal);
       if (await table.get(SOME_IMPORTED, signal))
-        for (const { hash } of settingsOf(items).keys) {
+        for (const { hash } of account.keys) {
           const record = await table.get(importedKeyOf(hash), signal);
           if (stringOf(record?.["account"]) === id) await table.delete(importedKeyOf(hash), signal);
         }
-      return { ok: true, account: settingsOf(items) };
+      return { ok: true, account };
     },
 
     async resetUsage(id) {
@@ -273,8 +269,13 @@ export function belongTogether({ item, details }: AccountItems): boolean {
 }
 
 function settingsOf({ item, details }: AccountItems): AccountSettings {
-  const keys = keysIn(details, item) ?? keysWithoutDetails(item);
-  return { id: stringOf(item["id"]), ...planOf(item), keys };
+  const id = stringOf(item["id"]);
+  const keys = keysIn(details, item);
+  if (keys === undefined)
+    throw new StoreUnavailableError(
+      `Account ${id} keeps changing, or its details are lost. Check the database.`,
+    );
+  return { id, ...planOf(item), keys };
 }
 
 export function toAccount(items: AccountItems): Account {
@@ -293,17 +294,6 @@ function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey
   const stored = keysIn(details, item);
   const json = (compared: readonly ApiKey[]) => JSON.stringify(compared.map(apiKeyValue));
   return stored !== undefined && json(stored) === json(keys);
-}
-
-/**
- * The keys as far as the admission item knows them, if the details item is lost. They can be written back: a short hash
- * identifies a key as the whole one does. Only the dates of the keys, and those that are inactive, are lost.
- */
-function keysWithoutDetails(item: Item): readonly ApiKey[] {
-  return namedKeysOf(item).map(({ id, name, expiresAt }) => ({
-    ...{ id, hash: name, createdAt: 0 },
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-  }));
 }
 
 /**

@@ -65,16 +65,19 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
   };
 
   function* checked(id: string, items: AccountItems): Generator<Account> {
-    const account = toAccount(items);
     const subject = `account ${id}`;
     if (!belongTogether(items)) {
-      const problem =
-        "Its details item lacks the version that its admission item names: dates of keys are lost.";
-      report(subject, problem, "Any change of its keys writes it anew, such as 'keys issue'.");
+      const problem = "Its details item lacks the version that its admission item names.";
+      return report(
+        subject,
+        problem,
+        `Restore both, or delete the item '${id}' and create the account again.`,
+      );
     }
+    const account = toAccount(items);
     const entries = (keys: Parameters<typeof keyEntries>[0]) =>
       JSON.stringify(keyEntries(keys.map(({ rejections: _counted, ...key }) => key)));
-    if (belongTogether(items) && entries(activeKeys(account.keys)) !== entries(namedKeysOf(items.item))) {
+    if (entries(activeKeys(account.keys)) !== entries(namedKeysOf(items.item))) {
       const problem =
         "Its two items disagree about its active keys. Requests are decided by the admission item.";
       report(subject, problem, "Any change of its keys repairs it, such as 'keys issue'.");

@@ -206,7 +206,7 @@ test("two events of an order in one turn of the event loop are both in its histo
   });
 });
 
-test("of thousands of cancels of an order at one instant, one succeeds", async () => {
+test("of hundreds of cancels of an order at one instant, one succeeds", async () => {
   const store = createPostgresStore({ pool: server.pool, schema: "instant" });
   const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
   await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
@@ -217,12 +217,12 @@ test("of thousands of cancels of an order at one instant, one succeeds", async (
   const key = parseKey(((await accounts.issueKey("shop")) as IssuedKey).key) ?? expect.fail();
   const cancel = () => store.accounts.admit(key, AT, undefined, { type: "apply", id: 1n, event: "cancel" });
   await store.accounts.admit(key, AT);
-  const admissions = await Promise.all(Array.from({ length: 5_000 }, cancel));
+  const admissions = await Promise.all(Array.from({ length: 500 }, cancel));
   const succeeded = admissions.flatMap((admission, index) =>
     admission.ok && admission.outcome?.type === "apply" && admission.outcome.result.ok ? [index] : [],
   );
   expect(succeeded).toEqual([0]);
-  expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(5_001);
+  expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(501);
   await store.close();
 });
 

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
@@ -118,27 +119,20 @@ test("an outbox is on with both of its triggers, and switching it on adds one th
   db.close();
 });
 
-test("every account is listed once, in order, however many there are, and no more than asked for", async () => {
+test("accounts beyond a page are listed once, in order, and other requests are served between two pages", async () => {
   const { store } = open();
   const ids = Array.from({ length: 230 }, (_, index) => `shop-${1_000 + index}`);
   for (const id of ids) await store.accounts.create({ id, plan: "free", keys: [] });
-  const list = async (after?: string, limit?: number) => {
-    const found: string[] = [];
-    for await (const { id } of store.accounts.list(after, limit)) found.push(id);
-    return found;
-  };
-  expect(await list()).toEqual(ids);
-  expect(await list("shop-1099")).toEqual(ids.slice(100));
-  for (const limit of [1, 100, 101, 229, 230, 500])
-    expect(await list("", limit)).toEqual(ids.slice(0, limit));
-  // Other requests are served between two pages.
   let turns = 0;
   const countTurns = () => {
     turns++;
     next = setImmediate(countTurns);
   };
   let next = setImmediate(countTurns);
-  await list();
+  for (const limit of [undefined, 101, 230]) {
+    const listed = await collect(store.accounts.list("", limit));
+    expect(listed.map(({ id }) => id)).toEqual(ids.slice(0, limit));
+  }
   clearImmediate(next);
-  expect(turns).toBeGreaterThanOrEqual(2);
+  expect(turns).toBeGreaterThanOrEqual(6);
 });

@@ -9,7 +9,7 @@ import type { ImportedKeys } from "../../lib/accounts/imported-keys.ts";
 import { invalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
-import type { AcknowledgedOrder, OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
+import type { OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
@@ -928,18 +928,6 @@ const MISTAKES: readonly Mistake[] = [
       },
     }),
   ),
-  wrongOutbox(
-    "an acknowledgement that counts only for whoever has the lease",
-    [/^a delivery that is recorded after its lease/, /only the number of delivered changes/],
-    (outbox) => ({
-      async acknowledge(all) {
-        const held = await outbox.held(0, 1_000);
-        const isLost = ({ id, lease }: AcknowledgedOrder) =>
-          held.some((other) => other.id === id && other.hold !== lease);
-        await outbox.acknowledge(all.filter((each) => !isLost(each)));
-      },
-    }),
-  ),
   wrongOutbox("a failure that is counted whoever has the lease", /^a failure sets/, (outbox) => ({
     async postpone(id, lease, due) {
       await outbox.postpone(id, lease, due);
@@ -996,12 +984,6 @@ const MISTAKES: readonly Mistake[] = [
     async page(query) {
       const { damaged: _damaged, ...page } = await orders.page(query);
       return page;
-    },
-  })),
-  wrongOrders("a walk that ends at a page with damaged orders", /^an order with/, (orders) => ({
-    async page(query) {
-      const { next, ...page } = await orders.page(query);
-      return next === undefined || (page.damaged ?? []).length > 0 ? page : { ...page, next };
     },
   })),
   wrongOrders("a damaged order that is compared by its identifier only", /^an order that/, (orders) => ({

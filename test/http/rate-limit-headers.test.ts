@@ -33,7 +33,7 @@ const step = fc.record({
     "not_implemented" as const,
   ),
   wait: fc.constantFrom(0, 0, 0, 0, 1, 999, MINUTE_MS, DAY_MS, 200 * DAY_MS),
-  times: fc.constantFrom(1, 1, 1, 30),
+  times: fc.constantFrom(1, 1, 1, 1, 1, 1, 1, 30),
 });
 
 const LIST = {

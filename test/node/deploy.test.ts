@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { baseEnvironment, createCommandLine } from "../support/command-line.ts";
+import { baseEnvironment, useCommandLine } from "../support/command-line.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 
 const deploy = new URL("../../lib/node/deploy/", import.meta.url);
@@ -18,9 +18,10 @@ function settings(name: string, of = unit): readonly string[] {
   return [...of.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 }
 
-/** Runs the command of the unit in its environment, with free ports and a database in a folder of its own. */
-async function runUnit(...more: readonly string[]) {
-  using cli = createCommandLine();
+const cli = useCommandLine();
+
+/** The command of the unit and its environment, with free ports and a database in a folder of its own. */
+function unitCommand(...more: readonly string[]) {
   const [, ...args] = (settings("ExecStart")[0] ?? "").replace("9464", "0").split(" ");
   const assignments = settings("Environment").flatMap((line) => line.match(/"[^"]*"|\S+/g) ?? []);
   const env = Object.fromEntries(
@@ -30,17 +31,17 @@ async function runUnit(...more: readonly string[]) {
     }),
   );
   expect(env["STORE_ORDERS_DATABASE"]).toBe(join(cli.directory, "store-orders.db"));
-  const child = cli.spawn([...args, "--port", "0", ...more], { env });
+  return { args: [...args, "--port", "0", ...more], env };
+}
+
+test("the systemd unit starts a service that prints nothing but lines of JSON", async () => {
+  const { args, env } = unitCommand();
+  const child = cli.spawn(args, { env });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (part) => lines.push(...`${part}`.trimEnd().split("\n")));
   child.stdout.once("data", () => child.kill("SIGTERM"));
   const [status] = await once(child, "close");
-  return { status, lines };
-}
-
-test("the systemd unit starts a service that prints nothing but lines of JSON", async () => {
-  const { status, lines } = await runUnit();
   expect(status).toBe(0);
   const entries = lines.map((line) => JSON.parse(line) as object);
   expect(entries).toContainEqual(expect.objectContaining({ url: expect.stringMatching(/^http/) }));
@@ -51,9 +52,10 @@ test("the systemd unit tries to start without end, except after a wrong option",
   expect(settings("StartLimitIntervalSec")).toEqual(["0"]);
   expect(settings("Restart")).toEqual(["on-failure"]);
   expect(settings("RestartSec")).toEqual(["2"]);
-  const { status, lines } = await runUnit("--ban-after", "none");
+  const { args, env } = unitCommand("--ban-after", "none");
+  const { status, stderr } = await cli.run(args, { env });
   expect(settings("RestartPreventExitStatus")).toEqual([`${status}`]);
-  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ code: "usage_error" });
+  expect(JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ code: "usage_error" });
 });
 
 test("the systemd unit lets the journal keep a line for each request that a process can answer", () => {
@@ -69,7 +71,6 @@ test.skipIf(
 )(
   "the backup unit keeps rehearsed copies of two weeks, deletes what a kill left, and tells their age; a bad copy deletes nothing and tells nothing",
   async () => {
-    using cli = createCommandLine();
     const inFolder = (...names: readonly string[]) => join(cli.directory, ...names);
     for (const name of ["backups", "metrics", "bin"]) mkdirSync(inFolder(name));
     const bin = fileURLToPath(new URL("../../lib/cli/bin.ts", import.meta.url));
@@ -78,7 +79,7 @@ test.skipIf(
     const [database] = settings("Environment", backupUnit)[0]?.split("=").slice(1) ?? [];
     expect(database).toBe("/var/lib/store-orders/store-orders.db");
     const { PATH, ...rest } = baseEnvironment();
-    const [path, metrics] = [inFolder("store-orders.db"), inFolder("metrics")];
+    const [path, metrics] = [inFolder("shop.db"), inFolder("metrics")];
     const env = {
       ...rest,
       PATH: `${inFolder("bin")}:${PATH}`,

@@ -149,6 +149,11 @@ describe("a write of an account that is repeated because its response was lost",
     expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 3, bannedUntil });
   });
 
+  test("records rejections, and succeeds", async () => {
+    await repeating.recordRejections(KEY, 2, MIDNIGHT, POLICY);
+    expect(await rejections()).toEqual({ windowStart: MIDNIGHT, count: 2 });
+  });
+
   test("rejections beyond the highest count that an item holds are recorded as that count", async () => {
     const lenient = { ...POLICY, maxRejections: 1_000_000 };
     for (const count of [MAX_COUNT - 1, 1, 5, 1])

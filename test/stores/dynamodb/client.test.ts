@@ -154,30 +154,48 @@ test("a request without a response is repeated after 1.5 seconds", async () => {
   expect(elapsed).toBeLessThan(3_900);
 });
 
+/** Calls of every kind. */
+const callsOf = ({
+  accounts,
+  orders,
+  outbox = expect.fail(),
+  check,
+}: Store): readonly (() => Promise<unknown>)[] => [
+  () => accounts.resetUsage("acme"),
+  () => accounts.find("acme"),
+  () => accounts.create({ id: "acme", plan: "free", keys: [] }),
+  () => accounts.delete("acme"),
+  () => accounts.admit(KEY, AT),
+  () => accounts.list()[Symbol.asyncIterator]().next(),
+  () => orders.find(1n),
+  () => orders.apply(1n, "cancel", AT),
+  () => orders.place([{ record: { id: 1n }, status: "pending" }]),
+  () => orders.list()[Symbol.asyncIterator]().next(),
+  () => orders.page({ order: "asc", limit: 9 }),
+  () => orders.countByStatus(),
+  () => outbox.list("waiting", 9),
+  () => outbox.backlog(),
+  () => outbox.isOn(),
+  () => check(),
+];
+
 test("a response that DynamoDB would never send is an outage", async () => {
   engine.chooseFault = () => "garble";
-  const { orders, accounts, outbox = expect.fail() } = store;
-  const calls: readonly (() => Promise<unknown>)[] = [
-    () => accounts.resetUsage("acme"),
-    () => accounts.find("acme"),
-    () => accounts.create({ id: "acme", plan: "free", keys: [] }),
-    () => accounts.delete("acme"),
-    () => accounts.admit(KEY, AT),
-    () => accounts.list()[Symbol.asyncIterator]().next(),
-    () => orders.find(1n),
-    () => orders.apply(1n, "cancel", AT),
-    () => orders.list()[Symbol.asyncIterator]().next(),
-    () => orders.page({ order: "asc", limit: 9 }),
-    () => orders.countByStatus(),
-    () => outbox.list("waiting", 9),
-    () => outbox.backlog(),
-    () => outbox.isOn(),
-    () => store.check(),
-  ];
   // A page of HTML, an empty response, and others that are no object or lack what each has.
-  for (const call of calls)
+  for (const call of callsOf(store))
     for (let response = 0; response < GARBLED.length; response++)
       await expect(call(), `${call} ${response}`).rejects.toMatchObject({ code: "store_unavailable" });
+});
+
+test("each call ends once its time is over, also with a client that has no timeouts and never gets a response", async () => {
+  engine.chooseFault = () => "hang";
+  const client = new DynamoDBClient();
+  const over = AbortSignal.abort(new DOMException("The time is over.", "TimeoutError"));
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(over);
+  for (const call of callsOf(createDynamodbStore({ prefix: "silent", client })))
+    await expect(call(), `${call}`).rejects.toMatchObject({ code: "store_unavailable" });
+  timeout.mockRestore();
+  client.destroy();
 });
 
 test("creating and deleting tables says if DynamoDB throttles it", async () => {

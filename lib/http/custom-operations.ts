@@ -1,6 +1,5 @@
 import { InvalidInputError, type Issue } from "../core/errors.ts";
 import { findDeprecationIssues } from "./deprecation.ts";
-import { ERRORS } from "./errors.ts";
 import { fullPath, type Implementation, type Operation } from "./operations.ts";
 
 /** An operation with its implementation. Create it with `defineOperation`, which checks types, input and replies. */
@@ -25,7 +24,7 @@ export function validateOperations(operations: readonly Operation[]): readonly O
   });
 }
 
-function* findIssues({ path, parameters = {}, errors, deprecation }: Operation): Iterable<Issue> {
+function* findIssues({ path, parameters = {}, deprecation }: Operation): Iterable<Issue> {
   if (!PATH.test(path))
     yield {
       path: "path",
@@ -41,8 +40,6 @@ function* findIssues({ path, parameters = {}, errors, deprecation }: Operation):
     if (!names.includes(name))
       yield { path: `parameters.${name}`, message: `The path has no {${name}}. Add it there, or remove it.` };
   }
-  for (const code of errors)
-    if (!Object.hasOwn(ERRORS, code)) yield { path: "errors", message: `There is no error code '${code}'.` };
   for (const issue of deprecation === undefined ? [] : findDeprecationIssues(deprecation))
     yield { path: `deprecation.${issue.path}`, message: issue.message };
 }

@@ -146,7 +146,6 @@ function inspectAccount(account: Account, at: Instant, plans: PlanTable, report:
     const { createdAt, expiresAt = createdAt, revokedAt = createdAt } = key;
     const isFirst = keys.findIndex((other) => other.id === key.id || other.hash === key.hash) === index;
     const isOwn = key.id.startsWith(`${id}.`) && isFirst;
-    // A short hash is that of a key whose details are lost, on DynamoDB.
     const isValid = HASH.test(key.hash) && [createdAt, expiresAt, revokedAt].every(Number.isSafeInteger);
     const problem = "Its identifier, hash or dates are not those of a key of this account.";
     const repair = `Revoke the key, and issue another one: 'keys list --account ${id}'.`;
@@ -171,7 +170,7 @@ function inspectAccount(account: Account, at: Instant, plans: PlanTable, report:
   }
 }
 
-const HASH = /^(?:[0-9a-f]{64}|[0-9A-Za-z]{20})$/;
+const HASH = /^[0-9a-f]{64}$/;
 const RESET = (id: string) => `Run 'accounts reset ${id}'; a wrong start is replaced when the window ends.`;
 
 function isCount(value: number): boolean {

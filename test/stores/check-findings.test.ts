@@ -67,7 +67,6 @@ test.each<Row>([
     "every active key that is possible, beside inactive ones",
     { keys: [...keysOf(20), keyOf(20, { revokedAt: AT }), keyOf(21, { expiresAt: AT })] },
   ],
-  ["a key with the short hash of lost details", { keys: [keyOf(1, { hash: "aB3".padEnd(20, "x") })] }],
   ["windows in the future, which the next request replaces", usageOf(AT + DAY_MS, 0, TODAY + DAY_MS, 0)],
   ["as many requests in a minute as in its day", usageOf(TODAY, 7, TODAY, 7)],
   ["more requests in a minute before its day", usageOf(TODAY - MINUTE_MS, 7, TODAY, 1)],

@@ -2,12 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { InvalidInputError } from "../../lib/core/errors.ts";
 import { deserializeDomains, hostsOf, serializeDomains } from "../../lib/domains/mapping.ts";
-import {
-  defineDomains,
-  domainsFileJsonSchema,
-  domainsJsonSchema,
-  parseDomainsFile,
-} from "../../lib/domains/parse.ts";
+import { defineDomains, domainsJsonSchema, parseDomainsFile } from "../../lib/domains/parse.ts";
 import { hostTable } from "../../lib/domains/routing.ts";
 
 const context = { plan: "pro" } as const;
@@ -122,27 +117,9 @@ describe("defineDomains", () => {
   });
 });
 
-describe("the JSON Schema", () => {
-  test("domainsJsonSchema describes the mapping as it is written", () => {
-    expect(domainsJsonSchema()).toMatchObject({
-      type: "object",
-      properties: {
-        primary: { type: "string" },
-        aliases: { type: "array", items: { type: "string" } },
-        redirects: {
-          items: {
-            properties: { status: { const: 301, default: 301 } },
-            required: ["from", "to"],
-            additionalProperties: false,
-          },
-        },
-      },
-      additionalProperties: false,
-    });
-    expect(domainsJsonSchema()).not.toHaveProperty("required");
-  });
-
-  test("domainsFileJsonSchema requires the key 'domains'", () => {
-    expect(domainsFileJsonSchema()).toMatchObject({ required: ["domains"], additionalProperties: false });
-  });
+test("the JSON Schema of a mapping describes it as it is written, where everything may be left out", () => {
+  const { properties, ...schema } = domainsJsonSchema() as { readonly properties: object };
+  expect(Object.keys(properties)).toEqual(["primary", "aliases", "redirects"]);
+  expect(schema).toMatchObject({ type: "object", additionalProperties: false });
+  expect(schema).not.toHaveProperty("required");
 });

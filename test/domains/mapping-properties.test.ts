@@ -35,34 +35,22 @@ describe("generated mappings", () => {
           redirects.every(({ to }) => normalize(to) === normalize(primary)) &&
           !hosts.includes("localhost");
         const parsed = parseDomains({ primary, aliases, redirects }, context);
-        if (parsed.ok) accepted++;
         expect(parsed.ok).toBe(valid);
+        if (!parsed.ok) return;
+        accepted++;
+        expect(parsed.domains).toEqual({
+          primary: normalize(primary),
+          aliases: aliases.map(normalize),
+          redirects: redirects.map(({ from }) => ({
+            from: normalize(from),
+            to: normalize(primary),
+            status: 301,
+          })),
+        });
       }),
       { numRuns: 500 },
     );
     expect(accepted).toBeGreaterThan(20);
-  });
-
-  test("a valid mapping has no loop, no duplicate and no redirect from the primary", () => {
-    fc.assert(
-      fc.property(fc.oneof(mapping, coherent), (value) => {
-        const parsed = parseDomains(value, context);
-        if (!parsed.ok) return;
-        const { primary = "", aliases, redirects } = parsed.domains;
-        const hosts = [primary, ...aliases, ...redirects.map(({ from }) => from)];
-        expect(new Set(hosts).size).toBe(hosts.length);
-        const next = new Map(redirects.map(({ from, to }) => [from, to]));
-        for (const { from, to, status } of redirects) {
-          expect({ to, status, onward: next.get(to) }).toEqual({
-            to: primary,
-            status: 301,
-            onward: undefined,
-          });
-          expect(from).not.toBe(to);
-        }
-      }),
-      { numRuns: 500 },
-    );
   });
 
   test("parsing a parsed mapping returns the same mapping", () => {

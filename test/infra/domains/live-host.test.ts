@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { startDnsServer } from "../../support/dns-server.ts";
-import { cloud, type TestCloud } from "../harness/cloud.ts";
+import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
+import { cloud, type TestCloud, type World } from "../harness/cloud.ts";
 import type { State } from "../harness/deployment.ts";
 import { type Outcome, operationOn } from "../harness/program.ts";
 import { closed, success, update, withDomains } from "../harness/scenario.ts";
@@ -32,6 +32,32 @@ function untag(
     const kept = Object.entries(tags ?? {}).filter(([key]) => !keys.includes(key));
     at.update(id, { ...registration, inputs: { ...inputs, tags: { ...Object.fromEntries(kept), ...more } } });
   }
+}
+
+/** A cloud in which a stack is deployed, and its state. */
+async function deployed(config: Readonly<Record<string, unknown>>, world: World = {}) {
+  const at = cloud(world);
+  const outcome = await success(update(config, { cloud: at }));
+  return { at, outcome, state: outcome.state };
+}
+/** The errors of an update, which is refused before anything is changed, as is its preview. */
+async function refusalOf(
+  config: Readonly<Record<string, unknown>>,
+  at: TestCloud,
+  state: State,
+  dns?: DnsServer,
+) {
+  const before = [at.records(), at.recordSets()];
+  const errors = new Set<string>();
+  for (const preview of [true, false]) {
+    const outcome = await update(config, { cloud: at, state, preview, ...(dns && { dns }) });
+    expect(outcome.code).not.toBe(0);
+    expect(outcome.operations.size).toBe(0);
+    errors.add(outcome.errors);
+  }
+  expect([at.records(), at.recordSets()]).toEqual(before);
+  expect(errors.size).toBe(1);
+  return [...errors].join();
 }
 
 /** DNS in which the host leads to the stack. */
@@ -86,29 +112,17 @@ describe("a change to 'dns: manual' with a host", () => {
     ["Cloudflare, with a certificate of its own", own],
     ["Route 53", { "store-orders:dns": "route53" }],
   ])("from %s is refused before anything is changed, also in the preview", async (_case, more) => {
-    const at = cloud({ hostedZones: ZONES, ...issued });
-    const { state } = await success(update({ ...one, ...more }, { cloud: at }));
-    const before = [at.records(), at.recordSets()];
-    for (const preview of [true, false]) {
-      const outcome = await update(
-        { ...one, ...more, ...manual },
-        { cloud: at, state, preview, dns: leadingHere },
-      );
-      expect(outcome.code).not.toBe(0);
-      expect(outcome.errors).toBe(
-        [
-          "DNS is not ready for the domains:",
-          `  ${HOST}: this stack keeps its records, and would delete them with 'dns: manual'. Set 'dns' back, or follow infra/domains/README.md#change-to-manual-dns.`,
-        ].join("\n"),
-      );
-      expect(outcome.operations.size).toBe(0);
-    }
-    expect([at.records(), at.recordSets()]).toEqual(before);
+    const { at, state } = await deployed({ ...one, ...more }, { hostedZones: ZONES, ...issued });
+    expect(await refusalOf({ ...one, ...more, ...manual }, at, state, leadingHere)).toBe(
+      [
+        "DNS is not ready for the domains:",
+        `  ${HOST}: this stack keeps its records, and would delete them with 'dns: manual'. Set 'dns' back, or follow infra/domains/README.md#change-to-manual-dns.`,
+      ].join("\n"),
+    );
   });
 
   test("succeeds after the documented steps: the host keeps its record, and the mark does not come back", async () => {
-    const at = cloud(issued);
-    const first = await success(update(one, { cloud: at }));
+    const { at, outcome: first } = await deployed(one, issued);
     untag(at, first, ["store-orders:records"]);
     const state = withoutRoutes(first.state);
     const next = await success(update({ ...one, ...manual }, { cloud: at, state, dns: leadingHere }));
@@ -124,8 +138,7 @@ describe("a change to 'dns: manual' with a host", () => {
 
   test("is not refused for a stack of another name, or one that an earlier version deployed", async () => {
     for (const settings of [{ "store-orders:renamedFrom": "staging" }, {}]) {
-      const at = cloud(issued);
-      const first = await success(update({ ...one, ...settings }, { cloud: at }));
+      const { at, outcome: first } = await deployed({ ...one, ...settings }, issued);
       if (!("store-orders:renamedFrom" in settings))
         untag(at, first, ["store-orders:records", "store-orders:role"]);
       await success(update({ ...one, ...manual }, { cloud: at, preview: true, dns: leadingHere }));
@@ -142,22 +155,14 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
     ["is refused if the query for the name servers fails", one, unanswered],
     ["is refused with a redirect to a host without a record", withDomains(swapped), atCloudflare],
   ])("%s before anything is changed, also in the preview", async (_case, config, dns) => {
-    const at = cloud({ hostedZones: ZONES });
-    const { state } = await success(update(one, { cloud: at }));
-    const before = at.records();
-    for (const preview of [true, false]) {
-      const all = { ...config, ...route53 };
-      const outcome = await update(all, { cloud: at, state, preview, dns });
-      expect(outcome.errors).toContain(REFUSED);
-      expect(outcome.errors.includes(`would redirect to ${NEXT}`)).toBe(config !== one);
-      expect(outcome.operations.size).toBe(0);
-    }
-    expect(at.records()).toEqual(before);
+    const { at, state } = await deployed(one, { hostedZones: ZONES });
+    const errors = await refusalOf({ ...config, ...route53 }, at, state, dns);
+    expect(errors).toContain(REFUSED);
+    expect(errors.includes(`would redirect to ${NEXT}`)).toBe(config !== one);
   });
 
   test("succeeds after the documented steps, also twice, and keeps the record there", async () => {
-    const at = cloud({ hostedZones: ZONES });
-    const first = await success(update(one, { cloud: at }));
+    const { at, outcome: first } = await deployed(one, { hostedZones: ZONES });
     untag(at, first, ["store-orders:records"]);
     const state = withoutRoutes(first.state);
     const config = { ...one, ...route53 };
@@ -168,8 +173,7 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
   });
 
   test("says nothing of records if the host has no zone any more", async () => {
-    const at = cloud();
-    const { state } = await success(update(one, { cloud: at }));
+    const { state } = await deployed(one);
     const here = cloud({ zones: [] });
     for (const { registration } of state.values())
       if (registration.type === DOMAIN) here.create(registration);
@@ -185,8 +189,7 @@ describe("a change from Cloudflare to Route 53 while DNS asks Cloudflare", () =>
       ${target(HOST)} A 192.0.2.1
     `);
     for (const dns of [leadingElsewhere, asked]) {
-      const at = cloud({ hostedZones: ZONES });
-      const { state } = await success(update(one, { cloud: at }));
+      const { at, state } = await deployed(one, { hostedZones: ZONES });
       await success(update({ ...one, ...route53 }, { cloud: at, state, preview: true, dns }));
     }
   });
@@ -209,15 +212,11 @@ describe("a live host that is to redirect to a host without a record", () => {
     ["is new", {}, [REFUSED]],
     ["is prepared under 'hold'", { "store-orders:hold": [NEXT] }, [REFUSED]],
   ] as const)("is refused if that one %s, before anything is changed", async (_case, more, problems) => {
-    const here = cloud();
-    const { state } = await success(update(one, { cloud: here }));
-    for (const preview of [true, false]) {
-      const outcome = await update(withDomains(swapped, more), { cloud: here, state, preview });
-      expect(outcome.code).not.toBe(0);
-      const lines = problems.map((problem) => `  ${problem}`);
-      expect(outcome.errors).toBe(["DNS is not ready for the domains:", ...lines].join("\n"));
-      expect(outcome.operations.size).toBe(0);
-    }
+    const { at: here, state } = await deployed(one);
+    const lines = problems.map((problem) => `  ${problem}`);
+    expect(await refusalOf(withDomains(swapped, more), here, state)).toBe(
+      ["DNS is not ready for the domains:", ...lines].join("\n"),
+    );
   });
 
   test("is refused if that one is live and gets under 'hold'", async () => {
@@ -235,8 +234,7 @@ describe("a live host that is to redirect to a host without a record", () => {
     const www = "www.example.com";
     const to = (primary: string, aliases: string[] = []) =>
       withDomains({ primary, aliases, redirects: [{ from: www, to: primary }] });
-    const here = cloud();
-    const { state } = await success(update(to(HOST), { cloud: here }));
+    const { at: here, state } = await deployed(to(HOST));
     const outcome = await update(to(NEXT, [HOST]), { cloud: here, state, preview: true });
     expect(outcome.errors).toContain(
       `${www}: it serves now, and would redirect to ${NEXT}, which is not live.`,
@@ -248,8 +246,7 @@ describe("a live host that is to redirect to a host without a record", () => {
 
   test("is none in a retry, after an update that has set only the record of the redirect", async () => {
     const route = "store-orders-production-api-example-com-route";
-    const whole = cloud();
-    const { state } = await success(update(withDomains(swapped), { cloud: whole }));
+    const { at: whole, state } = await deployed(withDomains(swapped));
     const rest = cloud({ records: whole.records().filter(({ name }) => name !== NEXT) });
     for (const { registration } of state.values())
       if (registration.type === DOMAIN) rest.create(registration);
@@ -265,8 +262,7 @@ describe("a live host that is to redirect to a host without a record", () => {
   ])(
     "is only warned of if an earlier version deployed it %s, because it may be one already",
     async (_case, tags) => {
-      const here = cloud();
-      const before = await success(update(one, { cloud: here }));
+      const { at: here, outcome: before } = await deployed(one);
       untag(here, before, ["store-orders:role", "store-orders:records"], tags);
       const outcome = await success(
         update(withDomains(swapped), { cloud: here, state: before.state, preview: true }),
@@ -294,8 +290,7 @@ describe("closePlatformHost", () => {
   const NOT_LIVE = (host: string) => `store-orders:closePlatformHost: ${host} is not served yet`;
 
   test("is refused while only an alias is live", async () => {
-    const at = cloud();
-    const { state } = await success(update(one, { cloud: at }));
+    const { at, state } = await deployed(one);
     const config = withDomains({ primary: NEXT, aliases: [HOST] }, closed);
     const outcome = await update(config, { cloud: at, state, preview: true });
     expect(outcome.errors).toContain(NOT_LIVE(NEXT));
@@ -321,8 +316,7 @@ describe("closePlatformHost", () => {
     ["cannot be looked up", failing, 0],
     ["leads elsewhere", leadingElsewhere, 1],
   ] as const)("of a record that is adopted, and %s", async (_case, dns, refusals) => {
-    const at = cloud();
-    const { state } = await success(update(one, { cloud: at }));
+    const { at, state } = await deployed(one);
     const id = "f".repeat(32);
     const records = at.records().map((each) => (each.name === HOST ? { ...each, id, comment: "" } : each));
     const here = cloud({ records });

@@ -24,24 +24,11 @@ describe("routing with domains configured", () => {
   );
 
   test.each([
-    "/",
-    "/v1/store/orders",
-    "/a%2Fb/%E2%82%AC/%zz",
-    "/a/../../etc/passwd",
-    "/a//b///c",
-    "/?",
-    "/?a=1&a=2&b=%20+%00",
-    "/?next=https://evil.example.org",
-    "/path;v=1,2/(x)!*'~?q=[]{}|^`<>\"",
-    "//evil.example.org/x",
-    "///evil.example.org",
-    "/\\evil.example.org",
-    "/\\\\evil.example.org",
-    "/@evil.example.org",
-    "/:443@evil.example.org",
-    "/.evil.example.org",
-    "/\xe4\xff",
-    `/${"long/".repeat(2_000)}`,
+    ...["/", "/v1/store/orders", "/a%2Fb/%E2%82%AC/%zz", "/a/../../etc/passwd", "/a//b///c", "/?"],
+    ...["/?a=1&a=2&b=%20+%00", "/?next=https://evil.example.org", "/path;v=1,2/(x)!*'~?q=[]{}|^`<>\""],
+    ...["//evil.example.org/x", "///evil.example.org", "/\\evil.example.org", "/\\\\evil.example.org"],
+    ...["/@evil.example.org", "/:443@evil.example.org", "/.evil.example.org", "/\xe4\xff"],
+    ...[`/${"long/".repeat(2_000)}`],
   ])("a redirect keeps the path and query %j byte for byte and leads to the primary", (target) => {
     const route = table.route("www.example.com", target);
     expect(route).toEqual({
@@ -66,28 +53,11 @@ describe("routing with domains configured", () => {
   });
 
   test.each([
-    "http://evil.example.org/v1",
-    "http://www.example.com@evil.example.org/",
-    "http://www.example.com\\@evil.example.org/",
-    "http:///v1",
-    "evil.example.org",
-    "evil.example.org:443",
-    "@evil.example.org",
-    ".evil.example.org",
-    ":8080/",
-    "\\evil.example.org",
-    "?x=1",
-    "#x",
-    " /v1",
-    "/v1\r\nSet-Cookie: a=b",
-    "/v1\nX: 1",
-    "/v1\u2028",
-    "/v1\u560a\u560dSet-Cookie: a=b",
-    "/a b",
-    "/\t",
-    "/\0",
-    "/\x7f",
-    "javascript:alert(1)",
+    ...["http://evil.example.org/v1", "http://www.example.com@evil.example.org/"],
+    ...["http://www.example.com\\@evil.example.org/", "http:///v1", "evil.example.org"],
+    ...["evil.example.org:443", "@evil.example.org", ".evil.example.org", ":8080/"],
+    ...["\\evil.example.org", "?x=1", "#x", " /v1", "/v1\r\nSet-Cookie: a=b", "/v1\nX: 1", "/v1\u2028"],
+    ...["/v1\u560a\u560dSet-Cookie: a=b", "/a b", "/\t", "/\0", "/\x7f", "javascript:alert(1)"],
   ])(
     "a redirect host with the request target %j, which is not a path of this host, is misdirected",
     (target) => {

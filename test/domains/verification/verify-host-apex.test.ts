@@ -51,31 +51,22 @@ describe("verification of an apex", () => {
   });
 
   test.each([
-    [
-      "ada.ns.cloudflare.com",
-      `flattened CNAME ${TARGET}`,
-      `At the DNS provider of example.com, add the flattened CNAME record: name @, value ${TARGET}, TTL 3600.`,
-    ],
-    [
-      "ns10.dnsmadeeasy.com",
-      `ANAME ${TARGET}`,
-      `At the DNS provider of example.com, add the ANAME record: name @, value ${TARGET}, TTL 3600.`,
-    ],
-  ])(
-    "the missing record of an apex at %s is the one that its provider has",
-    async (nameServer, expected, fix) => {
-      const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
-      expect(reasons).toMatchObject([{ code: "record_missing", expected }]);
-      expect(reasons[0]?.fix).toBe(
-        `${fix} DNS asks ${[nameServer, "ns1.example.com"].toSorted().join(", ")} for example.com: if your provider's name servers are others, enter those at the registrar.`,
-      );
-      const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
-      expect(wrong.reasons[0]?.fix).toContain(
-        fix.replace(", add", ", remove the A record of @ (192.0.2.1), then add"),
-      );
-      expect(wrong).not.toHaveProperty("found");
-    },
-  );
+    ["ada.ns.cloudflare.com", "flattened CNAME"],
+    ["ns10.dnsmadeeasy.com", "ANAME"],
+  ])("the missing record of an apex at %s is the %s that its provider has", async (nameServer, type) => {
+    const fix = `At the DNS provider of example.com, add the ${type} record: name @, value ${TARGET}, TTL 3600.`;
+    const expected = `${type} ${TARGET}`;
+    const { reasons } = await verify(APEX, `${APEX} NS ${nameServer}`);
+    expect(reasons).toMatchObject([{ code: "record_missing", expected }]);
+    expect(reasons[0]?.fix).toBe(
+      `${fix} DNS asks ${[nameServer, "ns1.example.com"].toSorted().join(", ")} for example.com: if your provider's name servers are others, enter those at the registrar.`,
+    );
+    const wrong = await verify(APEX, `${APEX} NS ${nameServer}\n${APEX} A 192.0.2.1`);
+    expect(wrong.reasons[0]?.fix).toContain(
+      fix.replace(", add", ", remove the A record of @ (192.0.2.1), then add"),
+    );
+    expect(wrong).not.toHaveProperty("found");
+  });
 
   test("an apex is unknown, not wrong, if the lookup of the platform host fails", async () => {
     const { state, dns, reasons } = await verify(APEX, `${APEX} A 192.0.2.1`, { [TARGET]: "SERVFAIL" });

@@ -5,32 +5,32 @@ import { CORRECT, HOST, rowsOf, TARGET, verify } from "./fixture.ts";
 describe("verification of CAA records", () => {
   const FORBIDDING = `CAA 0 issue "letsencrypt.org"`;
 
-  test.each<[string, string, string]>([
-    ["on the parent of the host", `example.com ${FORBIDDING}`, "example.com"],
-    ["two levels up", `com ${FORBIDDING}`, "com"],
-    ["on the target of the host's CNAME", `${TARGET} ${FORBIDDING}`, TARGET],
-    [
-      "on the target of an ancestor's CNAME",
-      `example.com CNAME apex.hosting.example.net\napex.hosting.example.net ${FORBIDDING}`,
-      "apex.hosting.example.net",
-    ],
-  ])("CAA records %s that forbid the authority are reported with their name", async (_, zone, name) => {
-    const { state, dns, certificate, reasons } = await verify(HOST, `${CORRECT}\n${zone}`);
-    expect({ state, dns, certificate }).toEqual({
-      state: "needs_attention",
-      dns: "ok",
-      certificate: "forbidden",
-    });
-    expect(reasons).toMatchObject([
-      {
-        code: "caa_forbids",
-        host: HOST,
-        name,
-        found: `${name} CAA 0 issue "letsencrypt.org"`,
-        expected: `${name} CAA 0 issue "amazon.com"`,
-      },
-    ]);
-  });
+  const FORBIDDEN = rowsOf(`
+    on the parent of the host | example.com ${FORBIDDING} | example.com
+    two levels up | com ${FORBIDDING} | com
+    on the target of the host's CNAME | ${TARGET} ${FORBIDDING} | ${TARGET}
+    on the target of an ancestor's CNAME | example.com CNAME apex.hosting.example.net + apex.hosting.example.net ${FORBIDDING} | apex.hosting.example.net
+  `);
+  test.each(FORBIDDEN)(
+    "CAA records %s that forbid the authority are reported with their name",
+    async (_case, zone, name) => {
+      const { state, dns, certificate, reasons } = await verify(HOST, `${CORRECT}\n${zone}`);
+      expect({ state, dns, certificate }).toEqual({
+        state: "needs_attention",
+        dns: "ok",
+        certificate: "forbidden",
+      });
+      expect(reasons).toMatchObject([
+        {
+          code: "caa_forbids",
+          host: HOST,
+          name,
+          found: `${name} CAA 0 issue "letsencrypt.org"`,
+          expected: `${name} CAA 0 issue "amazon.com"`,
+        },
+      ]);
+    },
+  );
 
   test("CAA records that permit one of two authorities, or with limits, are noted", async () => {
     const authorities = [AUTHORITIES.amazon, AUTHORITIES.letsencrypt];

@@ -61,15 +61,12 @@ describe("verification of a subdomain", () => {
     ]);
   });
 
-  test.each([
-    ["to itself", `${HOST} CNAME ${HOST}`, `CNAME ${HOST}`],
-    ["of two", `${HOST} CNAME b.example.com\nb.example.com CNAME ${HOST}`, `CNAME b.example.com → ${HOST}`],
-    [
-      "behind another name",
-      `${HOST} CNAME b.example.com\nb.example.com CNAME c.example.com\nc.example.com CNAME b.example.com`,
-      "CNAME b.example.com → c.example.com → b.example.com",
-    ],
-  ])("a CNAME loop %s is reported", async (_, zone, found) => {
+  const LOOPS = rowsOf(`
+    to itself | ${HOST} CNAME ${HOST} | CNAME ${HOST}
+    of two | ${HOST} CNAME b.example.com + b.example.com CNAME ${HOST} | CNAME b.example.com → ${HOST}
+    behind another name | ${HOST} CNAME b.example.com + b.example.com CNAME c.example.com + c.example.com CNAME b.example.com | CNAME b.example.com → c.example.com → b.example.com
+  `);
+  test.each(LOOPS)("a CNAME loop %s is reported", async (_case, zone = "", found) => {
     const { state, dns, reasons } = await verify(HOST, zone);
     expect({ state, dns }).toEqual({ state: "pending_dns", dns: "loop" });
     expect(reasons).toMatchObject([

@@ -264,7 +264,6 @@ const MISTAKES: readonly Mistake[] = [
     };
   }),
   wrongOrders("an order that is read, then written", /^when instances cancel/, readThenWrite),
-  wrongOrders("a list without a page", [/^lists of 0,/, /at least one page/], () => ({ async *list() {} })),
   wrongOrders(
     "a list that loses a record between two pages",
     [
@@ -345,9 +344,6 @@ const MISTAKES: readonly Mistake[] = [
   })),
   wrongOrders("counts that are not kept up", /^(orders are counted|when instances cancel)/, () => ({
     countByStatus: async () => sumByStatus([]),
-  })),
-  wrongAccounts("an environment that is there before a key", /^the environment that/, () => ({
-    findEnvironment: async () => "test",
   })),
   wrongAccounts("an account that loses its limits", /^a created account/, (accounts) => ({
     async find(id) {

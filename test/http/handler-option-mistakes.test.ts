@@ -91,13 +91,8 @@ const { orders, accounts, check } = createMemoryStore();
 
 test.each([
   ["corsOrigin", "corsOrigins"],
-  ["cors", "corsOrigins"],
   ["basepath", "basePath"],
-  ["operation", "operations"],
-  ["plan", "plans"],
-  ["onrequest", "onRequest"],
   ["corsAllowed", "corsOrigins"],
-  ["cacheRejection", "cacheRejections"],
 ])("an option '%s' is reported at startup, with '%s'", (name, meant) => {
   const [problem] = problemsOf({ store: { orders, accounts, check }, [name]: [] });
   expect(problem).toBe(`${name}: There is no option of this name. Did you mean '${meant}'?`);

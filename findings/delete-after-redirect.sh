@@ -11,7 +11,7 @@ cd "$folder"
 
 npm install --no-audit --no-fund --loglevel=error --ignore-scripts needle@3.5.0 superagent@10.4.2 >/dev/null
 python3 -m venv python
-python/bin/pip install --quiet --disable-pip-version-check httplib2==0.32.1 aiohttp==3.14.5 requests==2.34.2 urllib3==2.8.0
+python/bin/pip install --quiet --disable-pip-version-check --no-compile httplib2==0.32.1 aiohttp==3.14.5 requests==2.34.2 urllib3==2.8.0
 cat >server.mjs <<'JS'
 import { createServer } from "node:http";
 const server = createServer(({ method, url }, response) => {

@@ -9,7 +9,7 @@ trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder"
 
 python3 -m venv python
-python/bin/pip install --quiet --disable-pip-version-check awslambdaric==4.2.2
+python/bin/pip install --quiet --disable-pip-version-check --no-compile awslambdaric==4.2.2
 cat >main.py <<'PY'
 from decimal import Decimal
 

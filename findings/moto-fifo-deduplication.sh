@@ -9,7 +9,7 @@ trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder"
 
 python3 -m venv python
-python/bin/pip install --quiet --disable-pip-version-check 'moto[sqs]==5.2.5' boto3==1.44.8
+python/bin/pip install --quiet --disable-pip-version-check --no-compile 'moto[sqs]==5.2.5' boto3==1.44.8
 cat >main.py <<'PY'
 import os
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PostgreSQL 15 (Debian bookworm): CREATE OR REPLACE TRIGGER.
+# PostgreSQL 15.18 (Debian bookworm): CREATE OR REPLACE TRIGGER.
 # It keeps the trigger's name and its place in the order, but not whether it fires: a trigger that was ENABLE ALWAYS,
 # ENABLE REPLICA or disabled fires like a new one afterwards. A migration that only changes the function therefore ends
 # what a replica relied on, or starts what an operator had stopped.
@@ -11,6 +11,7 @@ cd "$folder"
 bin=$(ls -d /usr/lib/postgresql/15/bin 2>/dev/null) || { echo "needs: apt-get install postgresql-15" >&2; exit 2; }
 as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid postgres --regid postgres --clear-groups "$@"; else "$@"; fi; }
 chmod 777 "$folder"
+"$bin/postgres" --version
 as "$bin/initdb" -D "$folder/data" --auth trust --username me >/dev/null
 as "$bin/pg_ctl" -D "$folder/data" -o "-k $folder -c listen_addresses=''" -l "$folder/log" -w start >/dev/null
 trap 'as "$bin/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null; rm -rf "$folder"' EXIT

@@ -9,7 +9,7 @@ cd "$folder"
 
 npm install --no-audit --no-fund --loglevel=error --ignore-scripts standardwebhooks@1.1.1 >/dev/null
 python3 -m venv python
-python/bin/pip install --quiet --disable-pip-version-check standardwebhooks==1.1.0
+python/bin/pip install --quiet --disable-pip-version-check --no-compile standardwebhooks==1.1.0
 cat >main.mjs <<'JS'
 import { Webhook } from "standardwebhooks";
 for (const secret of process.argv.slice(2))

@@ -4,7 +4,7 @@ import { invalidInput } from "../../core/errors.ts";
 import { explainAddresses, parseAddress } from "../addresses.ts";
 import type { ConfiguredHost } from "../mapping.ts";
 import type { DnsRecord } from "../records.ts";
-import { AUTHORITIES, checkCaa, MACHINE_METHODS } from "../verification/caa.ts";
+import { AUTHORITIES, checkCaa } from "../verification/caa.ts";
 import { checkRecords } from "../verification/check-records.ts";
 import { explainRecords } from "../verification/explain-records.ts";
 import { findZone } from "../verification/find-zone.ts";
@@ -30,10 +30,9 @@ import { adviceFor, type StackStatus } from "./steps.ts";
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
   const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
   const zone = await findZone(resolver, host, options);
-  const methods = deployment === "machine" ? MACHINE_METHODS : undefined;
   const addresses = typeof target === "object" ? target.map(readAddress) : undefined;
   const name = normalizeName(addresses?.join(", ") ?? `${target ?? "the platform host"}`);
-  const input = { ...zone, host, target: name, addresses, authorities, deployment, methods };
+  const input = { ...zone, host, target: name, addresses, authorities, deployment };
   const [validation, caa, found] = await Promise.all([
     checkValidation(resolver, input, validationRecord),
     checkCaa(resolver, input),

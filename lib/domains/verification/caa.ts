@@ -55,9 +55,7 @@ export const AUTHORITIES = {
 } as const satisfies Record<string, CertificateAuthority>;
 
 /** What a server in front of one machine, such as Caddy, can do without an account at the DNS provider (RFC 8555, 8737). */
-export const MACHINE_METHODS = ["http-01", "tls-alpn-01"] as const;
-
-export type AuthorityName = keyof typeof AUTHORITIES;
+const MACHINE_METHODS = ["http-01", "tls-alpn-01"];
 
 /** Finds a known authority by its name, or one by its issuer domain. Undefined if the name is neither. */
 export function findAuthority(name: string): CertificateAuthority | undefined {
@@ -73,8 +71,6 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
 export interface CaaCheckInput extends HostCheckInput {
   /** The authorities that may request the certificate. One that may issue it suffices. */
   readonly authorities: readonly CertificateAuthority[];
-  /** The validation methods that the host's deployment has. @default not known */
-  readonly methods?: readonly string[] | undefined;
 }
 
 type CaaErrorCode = Extract<ReasonCode, "caa_forbids" | "caa_unknown_critical" | "caa_method">;
@@ -90,13 +86,13 @@ type CaaVerdict =
 
 /**
  * Evaluates the relevant set of CAA records (RFC 8659, 4) for a name that is no wildcard: `issue` governs it, and a set
- * without it restricts nothing. A critical record with a tag that the authority does not know forbids everything. `methods`
- * are the validation methods of which one has to be permitted; without them, a limit to others permits.
+ * without it restricts nothing. A critical record with a tag that the authority does not know forbids everything. On
+ * one machine, one of its validation methods has to be permitted; elsewhere a limit to others permits.
  */
 export function evaluateCaa(
   records: readonly CaaRecord[],
   authority: CertificateAuthority,
-  { methods }: { readonly methods?: readonly string[] | undefined } = {},
+  { deployment }: Pick<HostCheckInput, "deployment"> = {},
 ): CaaVerdict {
   if (records.some((record) => isForbidding(record, authority)))
     return { ok: false, code: "caa_unknown_critical" };
@@ -105,7 +101,7 @@ export function evaluateCaa(
   const permitting = governing.flatMap(({ value }) => readIssue(value, authority) ?? []);
   if (permitting.length === 0) return { ok: false, code: "caa_forbids" };
   const usable = permitting.filter((each) =>
-    each.methods.every((list) => methods === undefined || permitsMethod(list, methods)),
+    each.methods.every((list) => deployment !== "machine" || permitsMethod(list, MACHINE_METHODS)),
   );
   if (usable.length === 0) return { ok: false, code: "caa_method" };
   const limits = usable.map((record) => record.limits.join("; "));
@@ -243,7 +239,7 @@ async function checkCaaAt(resolver: DnsResolver, input: CaaCheckInput): Promise<
 
 /** Explains why a set of CAA records forbids the first authority, and which record to change. */
 function explainCaa(
-  { host, target, authorities: [authority], methods = [] }: CaaCheckInput,
+  { host, target, authorities: [authority] }: CaaCheckInput,
   { owner, queried, records }: Extract<CaaLookup, { outcome: "found" }>,
   code: CaaErrorCode,
 ): Reason {
@@ -264,8 +260,8 @@ function explainCaa(
       `set the flags of ${forbidding.map(formatCaa).join(" and ")} to 0`,
     ],
     caa_method: [
-      `${owner} CAA 0 issue "${issuer}; validationmethods=${methods.join(",")}"`,
-      `permit ${methods.join(" or ")} in the record for ${issuer}`,
+      `${owner} CAA 0 issue "${issuer}; validationmethods=${MACHINE_METHODS.join(",")}"`,
+      `permit ${MACHINE_METHODS.join(" or ")} in the record for ${issuer}`,
       ", or let the server in front use a method that is permitted",
     ],
   };

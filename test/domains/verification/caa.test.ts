@@ -1,10 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  AUTHORITIES,
-  evaluateCaa,
-  findAuthority,
-  MACHINE_METHODS,
-} from "../../../lib/domains/verification/caa.ts";
+import { AUTHORITIES, evaluateCaa, findAuthority } from "../../../lib/domains/verification/caa.ts";
 import type { CaaRecord } from "../../../lib/domains/verification/resolver.ts";
 
 const { amazon, letsencrypt } = AUTHORITIES;
@@ -94,13 +89,12 @@ refuses ISSUER; validationmethods=http-01, dns-01
 refuses ISSUER; validationmethods=http-01; validationmethods=http-01
 refuses IsSuEr`;
 
-const methods = ["http-01"];
 const values = [...READ_BY_BOULDER.matchAll(/^(permits|refuses) (.*)$/gm)];
 test.each(values.map(([, verdict, value = ""]) => [verdict, value] as const))(
   "Let's Encrypt %s '%s'",
   (verdict, value) => {
     const written = value.replace("ISSUER", "letsencrypt.org").replace("IsSuEr", "LetsEncrypt.org");
-    const { ok } = evaluateCaa(set(`0 issue ${written}`), letsencrypt, { methods });
+    const { ok } = evaluateCaa(set(`0 issue ${written}`), letsencrypt, { deployment: "machine" });
     expect(ok).toBe(verdict === "permits");
   },
 );
@@ -113,7 +107,10 @@ test.each([
     "validationmethods=http-01; validationmethods=http-01,dns-01",
   ],
 ])("what the RFCs leave open is a limit for an authority that nobody has tried: %s", (value, limit) => {
-  expect(evaluateCaa(set(`0 issue ${value}`), amazon, { methods })).toEqual({ ok: true, limits: [limit] });
+  expect(evaluateCaa(set(`0 issue ${value}`), amazon, { deployment: "machine" })).toEqual({
+    ok: true,
+    limits: [limit],
+  });
 });
 
 test.each(["amazon.com; a=1;", "amazon.com.", "amazon.com; accounturi=a; accounturi=b"])(
@@ -170,10 +167,10 @@ test.each([
   ["dns-01; accounturi=https://a.example/1", "caa_method"],
 ])("validationmethods=%s on one machine: %s", (methods, code) => {
   const limited = set(`0 issue letsencrypt.org; validationmethods=${methods}`);
-  expect(evaluateCaa(limited, letsencrypt, { methods: MACHINE_METHODS })).toMatchObject(
+  expect(evaluateCaa(limited, letsencrypt, { deployment: "machine" })).toMatchObject(
     code === undefined ? { ok: true } : { ok: false, code },
   );
   expect(evaluateCaa(limited, letsencrypt)).toMatchObject({ ok: true });
   const beside = [...limited, ...set("0 issue letsencrypt.org")];
-  expect(evaluateCaa(beside, letsencrypt, { methods: MACHINE_METHODS })).toEqual({ ok: true, limits: [] });
+  expect(evaluateCaa(beside, letsencrypt, { deployment: "machine" })).toEqual({ ok: true, limits: [] });
 });

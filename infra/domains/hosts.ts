@@ -49,17 +49,14 @@ export function baseUrl(
   { invokeUrl }: aws.apigateway.Stage,
   basePath = "",
 ): pulumi.Output<string> {
-  // Known in the preview, too.
-  const plans = hosts.map(({ plan }) => plan);
-  const known = primaryUrl(plans, basePath);
-  if (known !== undefined) return pulumi.output(known);
   const platform = pulumi.interpolate`${invokeUrl}${basePath}${API_VERSION_PATH}`;
   const primary = hosts.find(({ plan }) => plan.role === "primary");
   if (primary === undefined) return platform;
   const { plan, domain } = primary;
-  return pulumi
-    .all([domain.state, platform])
-    .apply(([now, url]) => (now === "live" ? urlOf(plan.host, basePath) : url));
+  const own = urlOf(plan.host, basePath);
+  // Known in the preview, too.
+  if (goesLive(plan)) return pulumi.output(own);
+  return pulumi.all([domain.state, platform]).apply(([now, url]) => (now === "live" ? own : url));
 }
 
 function urlOf(host: string, basePath: string): string {

@@ -59,8 +59,7 @@ test("domains that are defined in TypeScript are served and deployed from the sa
   });
   expect({ code, errors }).toEqual({ code: 0, errors: "" });
   const output = (role: string, name: string, host: string) => ({
-    role,
-    state: "live",
+    ...{ role, dns: "cloudflare", state: "live" },
     record: {
       ...{ type: "CNAME", name, zone: "example.com", ttl: 3600 },
       value: `d-${host.replaceAll(".", "")}.execute-api.eu-central-1.amazonaws.com`,

@@ -101,7 +101,7 @@ export function evaluateCaa(
   const permitting = governing.flatMap(({ value }) => readIssue(value, authority) ?? []);
   if (permitting.length === 0) return { ok: false, code: "caa_forbids" };
   const usable = permitting.filter((each) =>
-    each.methods.every((list) => deployment !== "machine" || permitsMethod(list, MACHINE_METHODS)),
+    each.methods.every((list) => deployment !== "machine" || permitsMethod(list)),
   );
   if (usable.length === 0) return { ok: false, code: "caa_method" };
   const limits = usable.map((record) => record.limits.join("; "));
@@ -151,12 +151,12 @@ function readIssue(value: string, { name: authority, issuers, isExact = false }:
   };
 }
 
-/** True if a list permits one of the methods before its first malformed entry, as Let's Encrypt reads it. */
-function permitsMethod(list: string, methods: readonly string[]): boolean {
+/** True if a list permits a method of one machine before its first malformed entry, as Let's Encrypt reads it. */
+function permitsMethod(list: string): boolean {
   const listed = list.split(",");
   const malformed = listed.findIndex((method) => !/^[a-z0-9-]+$/i.test(method));
   const read = malformed === -1 ? listed : listed.slice(0, malformed);
-  return read.some((method) => methods.includes(method));
+  return read.some((method) => MACHINE_METHODS.includes(method));
 }
 
 /** The relevant set of CAA records of a host, or the reason why it could not be looked up. */

@@ -75,7 +75,7 @@ describe("with DNS managed elsewhere", () => {
     const { since, until, ...host } = hostOf(outcome);
     expect(Date.parse(String(until)) - Date.parse(String(since))).toBe(72 * 3_600_000);
     expect(host).toEqual({
-      role: "primary",
+      ...{ role: "primary", dns: "manual" },
       state: "pending_dns",
       reason: `ACM waits for the validation record since ${String(since)}. It stops 72 hours after the request, at ${String(until)}.`,
       next: [
@@ -103,7 +103,7 @@ describe("with DNS managed elsewhere", () => {
 
   test("a certificate that ACM has given up on needs attention, and its validation record is not shown any more", async () => {
     expect(hostOf(await success(issued), LATE)).toEqual({
-      role: "alias",
+      ...{ role: "alias", dns: "manual" },
       state: "needs_attention",
       attention: "validation_timed_out",
       reason: "ACM gave up, because it did not find the validation record within 72 hours of the request.",
@@ -129,7 +129,7 @@ describe("with DNS managed elsewhere", () => {
     const outcome = await success(issued);
     expect(domainNames(outcome)).toEqual([HOST, SILENT]);
     expect(hostOf(outcome)).toEqual({
-      role: "primary",
+      ...{ role: "primary", dns: "manual" },
       state: "pending_dns",
       reason:
         "The certificate has been issued. The record of the host has not been observed yet: no such record, although the name exists.",
@@ -180,7 +180,7 @@ describe("with DNS managed elsewhere", () => {
     const validationRecord = { name: `_0123.${HOST}`, value: validationOf("orders").value };
     const host = { host: HOST, role: "primary", validationRecord };
     const stackOf = (reason: string) => ({
-      state: "pending_dns",
+      ...{ state: "pending_dns", dns: "manual" },
       reason: expect.stringContaining(reason),
       next: expect.arrayContaining([expect.any(String)]),
     });

@@ -123,8 +123,36 @@ export async function buildFunctions(options: BundleOptions = {}): Promise<Reado
     const missing = ["api", "list"].filter((role) => bundled?.exports.includes(role) !== true);
     if (missing.length > 0)
       throw invalidInput("entry", `${entry} does not export ${missing.join(" and ")}. ${OWN_ENTRY}`);
+    const text = outputFiles.find(({ path }) => basename(path) === "entry.mjs")?.text ?? "";
+    const refused = ["api", "list"].filter((role) => countParameters(text, role) > 2);
+    const reason =
+      "Lambda's Node 24 refuses functions with a callback: take event and context, and return a promise.";
+    if (refused.length > 0)
+      throw invalidInput(
+        "entry",
+        `${refused.join(" and ")} in ${entry} has more than two parameters. ${reason}`,
+      );
   }
   return Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
+}
+
+/** The parameters of a function that a bundle exports, as far as it is written there and not made by another function. */
+function countParameters(bundle: string, name: string): number {
+  const [, found = name] = new RegExp(`\\bexport\\s*\\{[^}]*?([\\w$]+) as ${name}\\b`).exec(bundle) ?? [];
+  const local = found.replaceAll("$", "\\$");
+  const head = new RegExp(`(?:\\bfunction ${local}|[^\\w$.]${local}=(?:async ?)?(function[^(]*)?)\\(`).exec(
+    bundle,
+  );
+  if (head === null) return 0;
+  let [at, depth, count] = [head.index + head[0].length, 1, 1];
+  for (; depth > 0 && at < bundle.length; at++) {
+    const character = bundle[at] ?? "";
+    if ("([{".includes(character)) depth++;
+    else if (")]}".includes(character)) depth--;
+    else if (character === "," && depth === 1) count++;
+  }
+  const isFunction = head[0].includes("function") || bundle.startsWith("=>", at);
+  return isFunction ? count : 0;
 }
 
 /** What a module of one's own imports as `store-orders/http` is `lib/http/index.ts` in the repository, built or not. */

@@ -340,12 +340,19 @@ test("serve --base-path serves everything below the path, and the document names
   expect((await stop()).status).toBe(0);
 });
 
-test("serve --preview v2 serves pages of orders beside v1", async () => {
-  const { url, headers, stop } = await serve("preview.db", "--preview", "v2");
+test("serve --preview v2 serves pages of orders, --key-header keys in a header, and --report-only all requests", async () => {
+  const flags = ["--preview", "v2", "--key-header", "x-api-key", "--report-only"];
+  const { url, headers, stop } = await serve("preview.db", ...flags);
   const page = await fetch(`${url.replace("/v1", "/v2")}/store/orders?limit=1`, { headers });
   expect([page.status, page.headers.has("link")]).toEqual([200, true]);
   expect((await fetch(`${url}/store/orders`, { headers })).status).toBe(200);
-  expect((await stop()).status).toBe(0);
+  const key = { "x-api-key": headers.authorization.replace("Bearer ", "") };
+  const further = Array.from({ length: 61 }, () => fetch(`${url}/store/orders`, { headers: key }));
+  const statuses = (await Promise.all(further)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const { status, stderr } = await stop();
+  expect(status).toBe(0);
+  expect(stderr).toContain('"wouldReject":"rate_limit_exceeded"');
 });
 
 test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban, which the log names", async () => {
@@ -359,20 +366,22 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
   const store = createSqliteStore({ path: join(cli.directory, "ban.db") });
   const hash = hashKey(headers.authorization.replace("Bearer ", ""));
   const presented = { accountId: "demo", hash };
+  // What is counted here bans nobody.
+  const policy = { maxRejections: 1_000, durationMs: 1 };
   let [usedUpIn, recordedIn] = [0, 0];
   const isBanned = async () => {
     const now = Date.now();
     const minute = Math.floor(now / 60_000);
     if (minute !== usedUpIn) {
       usedUpIn = minute;
-      for (let request = 0; request < 60; request++) await store.accounts.admit(presented, now);
+      for (let request = 0; request < 60; request++) await store.accounts.admit(presented, now, policy);
     }
     last = await fetch(`${url}/store/orders/9`, { method: "DELETE", headers });
     const { code } = (await last.json()) as { code: string };
     // What comes within ten seconds of the first 429 does not count towards a ban, unless one has counted in this minute.
     if (code === "rate_limit_exceeded" && minute !== recordedIn) {
       recordedIn = minute;
-      await store.accounts.recordRejections(presented, 1, now);
+      await store.accounts.recordRejections(presented, 1, now, policy);
     }
     return code === "api_key_banned";
   };

@@ -4,6 +4,7 @@ import { errorMessage } from "../../lib/core/errors.ts";
 import { CERTIFICATE_STATUSES, type CertificateStatus } from "../../lib/domains/status/steps.ts";
 import { isMocked } from "../mocks.ts";
 
+/** A certificate as ACM has it. */
 export interface FoundCertificate {
   readonly arn: string;
   readonly status: CertificateStatus;

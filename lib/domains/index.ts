@@ -13,11 +13,19 @@
  */
 
 export { type Failure, InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
+export type { AddressType } from "./addresses.ts";
 export { type FoundHost, type HostLookup, hostLookup } from "./host-lookup.ts";
-export { type HostnameError, type ParsedHostname, parseCustomHost, parseHostname } from "./hostname.ts";
+export {
+  type HostnameError,
+  type HostnameErrorCode,
+  type ParsedHostname,
+  parseCustomHost,
+  parseHostname,
+} from "./hostname.ts";
 export {
   type ConfiguredHost,
   type DomainMapping,
+  type DomainRedirect,
   type DomainsInput,
   type HostRole,
   hostsOf,
@@ -36,12 +44,15 @@ export { type HostRoute, type HostRouter, type HostTable, hostTable } from "./ro
 export type {
   AuthorityAnswer,
   CertificateCheck,
+  CertificateErrorCode,
   CertificateProbe,
+  CertificateState,
+  DnsState,
   HostFacts,
   Verification,
   VerificationOptions,
 } from "./status/facts.ts";
-export { REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
+export { type AspectState, REASONS, type Reason, type ReasonCode } from "./status/reasons.ts";
 export {
   type AttentionReason,
   addHost,
@@ -50,9 +61,10 @@ export {
   nextStatus,
   statusAt,
 } from "./status/status.ts";
-export { adviceFor } from "./status/steps.ts";
+export { adviceFor, type StackStatus } from "./status/steps.ts";
 export {
   type HostReport,
+  type HostsVerificationOptions,
   type HostToVerify,
   verifyHost,
   verifyHosts,
@@ -60,10 +72,13 @@ export {
 export { AUTHORITIES, type CertificateAuthority, findAuthority } from "./verification/caa.ts";
 export type { Deployment } from "./verification/providers.ts";
 export {
+  type CaaRecord,
   type DnsAnswer,
   type DnsFailure,
   type DnsResolver,
+  type DsRecord,
   memoizeResolver,
   type RecordData,
   type RecordType,
 } from "./verification/resolver.ts";
+export type { ZoneMatch } from "./zone.ts";

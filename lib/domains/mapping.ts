@@ -16,6 +16,7 @@ export interface DomainMapping extends Validated {
   readonly redirects: readonly DomainRedirect[];
 }
 
+/** A host that redirects to the primary. */
 export interface DomainRedirect {
   readonly from: string;
   /** The primary. */

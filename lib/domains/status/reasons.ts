@@ -50,6 +50,7 @@ export const REASONS = {
 /** The code of a reason. */
 export type ReasonCode = keyof typeof REASONS;
 
+/** The states of one aspect that reasons can set. */
 export type AspectState<A extends "dns" | "certificate"> = Extract<
   (typeof REASONS)[ReasonCode],
   { readonly aspect: A }

@@ -36,11 +36,9 @@ export interface CustomDomainArgs {
   readonly createAfter?: pulumi.Resource | undefined;
   /** Change the number to request a new certificate. @default 0 */
   readonly reverify?: number | undefined;
-  /** Further tags of the certificate. */
   readonly tags?: Readonly<Record<string, string>>;
   /** Tells later runs what the host was. @default unknown */
   readonly role?: HostRole;
-  /** Of a redirect: the primary host. */
   readonly redirectTo?: string | undefined;
   /** The ARN of an existing certificate, in the region of the API. @default one is requested and validated */
   readonly certificateArn?: string | undefined;

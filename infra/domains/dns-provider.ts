@@ -6,7 +6,6 @@ export interface DnsProvider {
   readonly label: string;
   /** The Pulumi package of its lookups and records. */
   readonly packageName: "aws" | "cloudflare";
-  /** What to do if a query is rejected. */
   readonly credentials: string;
   /** The record that routes a host, and the types of existing records that it can be made of. */
   readonly route: { readonly type: string; readonly adoptable: readonly string[] };

@@ -6,7 +6,6 @@ import type { DNS_PROVIDERS } from "./managed-dns.ts";
 
 /** The DNS of a host that a provider has, at which the stack creates the records. */
 export interface ManagedDns {
-  /** Where the zone is. */
   readonly provider: keyof typeof DNS_PROVIDERS;
   readonly zoneId: string;
   /** The comment of every record that is created, at Route 53 its set identifier: this program owns the record. */
@@ -31,7 +30,6 @@ export type HostDns = ManagedDns | ManualDns;
 
 /** A host with everything that its resources are created from. */
 export interface HostPlan extends ConfiguredHost {
-  /** Of a redirect: the primary host. */
   readonly redirectTo?: string | undefined;
   /** Identifies the host in logical names. */
   readonly key: string;

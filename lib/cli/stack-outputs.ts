@@ -50,7 +50,6 @@ const hostSchema = z.object({
 type Shape<Output> = { readonly [Part in keyof Output]-?: z.ZodType<Output[Part] | undefined> };
 
 const domainsOutput = z.record(hostname, hostSchema, {
-  // Says what is wrong with the name of a host.
   error: (issue) => (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined),
 });
 
@@ -76,7 +75,6 @@ export async function readStackDomains(
       const { name, zone, value } = validationRecord ?? {};
       // Its parts are not known before the certificate has been requested.
       const isKnown = name && zone && value;
-      // The status of the host, if the outputs have the reason for its state.
       const stack = statusSchema.safeParse(output).data;
       return {
         ...{ host, role, target },

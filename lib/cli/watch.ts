@@ -107,7 +107,6 @@ export function formatChange(host: WatchedHost, at: Instant, deployment: Deploym
   return escapeLine(what.filter(Boolean).join("  "));
 }
 
-/** One line of `domains watch --json`. */
 function toWatchChange(watched: WatchedHost, at: Instant, deployment: Deployment): object {
   const { host, state, attention, since, verifiedAt } = watched.status;
   return {

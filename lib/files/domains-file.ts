@@ -23,7 +23,6 @@ const validatorFor = (plan: Plan) => (content: unknown) => {
   return parsed.ok ? ({ ok: true, value: parsed.domains } as const) : parsed;
 };
 
-/** Reads a domains file, or every problem of it. */
 export function findDomains(path: string, plan: Plan): DomainsFile | InvalidFile {
   return readConfigFile(path, validatorFor(plan));
 }
@@ -97,7 +96,6 @@ export type DomainsChange =
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
   | Failure;
 
-/** The reason why a valid change was not made. */
 interface Failure {
   readonly ok: false;
   readonly code: "unreadable" | "not_written" | "not_editable" | "file_changed" | "invalid_file";
@@ -115,7 +113,6 @@ const NOT_EDITABLE = fail(
   "The file is written in a way that the console cannot change without rewriting it, such as with YAML anchors or merge keys. Edit it by hand.",
 );
 
-/** Makes a change of the version of the file that its author saw. */
 export async function changeDomainsFile(
   path: string,
   plan: Plan,

@@ -201,7 +201,6 @@ function readHosts(file: string, flags: CheckFlags): readonly TargetedHost[] {
 
 type TargetedHost = HostToVerify & { readonly target: Target };
 
-/** The addresses of one machine, which stand in place of a target. */
 export function readAddresses(flags: Pick<CheckFlags, "address"> & { readonly target?: unknown }) {
   if (flags.address !== undefined && flags.target !== undefined) {
     const reason =
@@ -262,7 +261,6 @@ export function readTarget(text: string): string {
   return parsed.hostname;
 }
 
-/** Reads the values `HOST=VALUE` of an option. */
 function readPairs(
   option: string,
   values: readonly string[],

@@ -44,12 +44,10 @@ export const DEPLOYMENT: Deployment = "machine";
 
 export interface KnownHosts {
   readonly ok: true;
-  /** The version of the file. */
   readonly version: string;
   readonly hosts: readonly HostToVerify[];
 }
 
-/** The hosts of the project at one time, or every problem of the file. */
 export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
 
 export function primaryOf({ hosts }: KnownHosts): string | undefined {
@@ -58,11 +56,8 @@ export function primaryOf({ hosts }: KnownHosts): string | undefined {
 
 export interface DomainsContext {
   readonly file: {
-    /** The file's name for people. */
     readonly name: string;
-    /** Reads the hosts as they are now. */
     read(): HostsSnapshot;
-    /** Makes a change of the version that its author saw. */
     change(version: string, change: DomainChange): Promise<DomainsChange>;
   };
   readonly progress: ReturnType<typeof createProgress>;

@@ -66,7 +66,6 @@ export const SAYS_NOTHING: ReadonlySet<string> = new Set(
 /** One reason why a host is not verified, with the finding, the expectation, and the fix. */
 export interface Reason {
   readonly code: ReasonCode;
-  /** The host that was checked. */
   readonly host: string;
   /** The name whose records are the problem: the host, its ancestor, or the target of a CNAME. */
   readonly name: string;

@@ -159,7 +159,6 @@ function permitsMethod(list: string): boolean {
   return read.some((method) => MACHINE_METHODS.includes(method));
 }
 
-/** The relevant set of CAA records of a host, or the reason why it could not be looked up. */
 type CaaLookup =
   | { readonly outcome: "none" }
   | {

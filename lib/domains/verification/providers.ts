@@ -13,7 +13,6 @@ const APEX_RECORDS: readonly (readonly [nameServers: string, DnsRecord["type"]])
   ["nsone.net", "ALIAS"],
 ];
 
-/** Finds out from a zone's name servers which record its provider has for the apex, if the provider is known. */
 export function findApexRecord(nameServers: readonly string[]): DnsRecord["type"] | undefined {
   return APEX_RECORDS.find(([known]) => nameServers.some((name) => isWithin(name, known)))?.[1];
 }

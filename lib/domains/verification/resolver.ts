@@ -124,7 +124,6 @@ export function normalizeName(name: string): string {
 export interface CnameChain {
   /** The name that was looked up, then every target in order. A single name if it has no CNAME. */
   readonly names: readonly string[];
-  /** The last name: the one that other records are read from. */
   readonly last: string;
   /** `exists` and `nxdomain` describe the last name; `loop` also stands for a chain that is too long. */
   readonly end: "exists" | "nxdomain" | "loop" | "failed";

@@ -5,7 +5,6 @@ import { type DnsFailure, type DnsResolver, followCnames, recordsIn } from "./re
 export interface AddressComparison {
   /** The addresses that the target was not seen to have. */
   readonly strays: readonly string[];
-  /** The addresses that the target was seen to have. */
   readonly expected: readonly string[];
   /** True if the target may have strays that it has not shown. */
   readonly mayHaveMore: boolean;

@@ -143,6 +143,10 @@ function openPool({
   if ((pool === undefined) === (text === undefined))
     throw invalidInput("pool", "Give either a pool or a connectionString.");
   if (pool !== undefined) {
+    if (typeof pool?.connect !== "function")
+      throw invalidInput("pool", "Give a Pool of pg, or an object with its method connect().");
+    if (poolSize !== undefined)
+      throw invalidInput("poolSize", "A pool has a size of its own. Give poolSize with a connectionString.");
     return { pool, opened: () => pool, schema: chosen ?? DEFAULT_SCHEMA, close: async () => {} };
   }
   const { connectionString, schema = chosen ?? DEFAULT_SCHEMA } = readConnectionString(text);

@@ -30,6 +30,7 @@ const calls = createTurns<PostgresConnection>();
 /** The database of a store, in a transaction that has begun on a connection of the caller. */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
+  if (typeof connection?.query !== "function") throw invalidInput("client", NO_CLIENT);
 
   function call<T>(task: (send: Send, deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + CALL_TIMEOUT_MS;

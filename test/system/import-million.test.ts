@@ -133,7 +133,7 @@ describe.skipIf(skipsBecause("a million orders", reason))(
         [...text.matchAll(/<dd>([\d,]+)<\/dd>/g)].map(([, count]) => count);
 
       const counts = async () => countsOf(await load("orders"));
-      await expect.poll(counts, COUNTED).toEqual(["1,000,000", "500,000", "500,000", "0"]);
+      await expect.poll(counts, { timeout: 60_000 }).toEqual(["1,000,000", "500,000", "500,000", "0"]);
       pages.length = 0;
       let page = await load("orders");
       for (let turns = 0; turns < 200; turns++) page = await load(page.links["Next page"] ?? "");
@@ -145,10 +145,6 @@ describe.skipIf(skipsBecause("a million orders", reason))(
       const [first, ...ids] = pages.flatMap(({ rows }) => rows);
       expect(first).toBe(MAX);
       expect(ids).toEqual(Array.from({ length: 50 * pages.length - 1 }, (_, index) => `${999_999 - index}`));
-
-      // After a count, pages do not wait for the next one, but soon there is one.
-      await store.orders.apply(BigInt(MAX), "ship", Date.now());
-      await expect.poll(counts, COUNTED).toEqual(["1,000,000", "499,999", "500,001", "0"]);
     });
 
     describe("in DynamoDB", () => {
@@ -183,9 +179,6 @@ describe.skipIf(skipsBecause("a million orders", reason))(
     });
   },
 );
-
-/** A count takes at most a twentieth of the time, so the next one is that much later. */
-const COUNTED = { timeout: 60_000, interval: 500 };
 
 const SQLITE = ["--database", "million.db"];
 

@@ -93,6 +93,11 @@ describe("functions of one's own", () => {
   test.each([
     ["a module that does not exist", undefined, "There is no module"],
     ["a module without one of them", "export const api = () => {};", "does not export list"],
+    [
+      "a function with a callback",
+      "export const list = async () => {}; export const api = (event, { a = [1, 2] }, done) => done(event, a);",
+      "api in",
+    ],
     ["a module with an error", "export const api = ;", /functions\.ts:1:19: ERROR: Unexpected ";"/],
     ["an import of a file that is missing", 'import "./orders.ts";', 'Could not resolve "./orders.ts"'],
     ["an import of a package that is missing", 'import "@a/b/c";', 'Could not resolve "@a/b/c"'],

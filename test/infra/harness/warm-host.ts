@@ -44,6 +44,8 @@ process.on("message", async ({ main, engine, kind, config, secretKeys }: Program
   process.env["PULUMI_CONFIG_SECRET_KEYS"] = JSON.stringify(secretKeys);
   const url = `${main}?run=${++runs}`;
   const load = async () => {
+    // The folder of Pulumi.yaml, which the language host passes on.
+    getStore().settings.options.rootDirectory = process.cwd();
     // Hooks are called from outside of the run, and log to its engine only then.
     Object.assign(globalThis, { globalStore: getStore() });
     const exported = await import(url);

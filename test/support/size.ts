@@ -6,7 +6,7 @@ export const SIZE_LIMITS = [
     part: "lib and infra",
     files: ["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"],
     unit: "lines",
-    max: 35_580,
+    max: 35_600,
   },
   { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 61_920 },
   {

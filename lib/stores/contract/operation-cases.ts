@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { revokeKey } from "../../accounts/account.ts";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { performStoreOperation, type StoreOperation } from "../../orders/store-operation.ts";
 import { orderToJson } from "../../orders/wire.ts";
@@ -89,12 +90,12 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     assert.equal((await store.accounts.find("acme"))?.usage.minute.count, 3);
   });
 
-  test("a further cancel in a minute is rejected once its key has expired or is banned, or the day is used up", async (store) => {
+  test("a further cancel in a minute is rejected once its key has expired, is banned or revoked, or the day is used up", async (store) => {
     const { accounts, orders } = store;
     const expiring = { ...SECOND, expiresAt: AT + 2_000 };
     const customLimits = { perMinute: 9, perDay: 6 };
     await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
-    const ids = idsUpTo(9);
+    const ids = idsUpTo(10);
     await orders.place(ids.map(pending));
     let next = 0n;
     const cancel = async ({ hash }: { readonly hash: string }, at = AT) => {
@@ -108,8 +109,13 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     names.push(await cancel(FIRST));
     await accounts.unban("acme", FIRST.id);
     names.push(await cancel(FIRST), await cancel(FIRST));
+    const moreADay = { perMinute: 9, perDay: 9 };
+    await accounts.update("acme", (account) =>
+      revokeKey({ ...account, customLimits: moreADay }, FIRST.id, AT),
+    );
+    names.push(await cancel(FIRST));
     const admittedNames = Array.from({ length: 5 }, () => "admitted");
-    const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded"];
+    const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded", "unknown_key"];
     assert.deepEqual(names, [...admittedNames, ...others]);
     const { usage, lastUses } = (await accounts.find("acme")) ?? assert.fail();
     assert.deepEqual([usage.minute.count, usage.day.count], [6, 6]);

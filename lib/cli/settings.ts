@@ -24,13 +24,17 @@ export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariab
 }
 
 export async function readPlans(flags: PlansFlag, env: EnvironmentVariables): Promise<PlanTable> {
-  const path = flags.plans || readVariable(env, "STORE_ORDERS_PLANS");
+  const path = plansFileOf(flags, env);
   if (path === undefined) return PLAN_LIMITS;
   const { readPlansFile } = await import("./plans-file.ts");
   return readPlansFile(path);
 }
 
 type PlansFlag = { readonly plans?: string };
+
+export function plansFileOf({ plans }: PlansFlag, env: EnvironmentVariables): string | undefined {
+  return plans || readVariable(env, "STORE_ORDERS_PLANS");
+}
 
 /** An empty variable counts as unset. */
 export function readVariable(env: EnvironmentVariables, name: string): string | undefined {

@@ -1,6 +1,6 @@
 /** Small files of text: settings, secrets. Read in bounded time and memory, whatever is at their paths. */
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from "node:fs";
 
 export interface TextFile {
   readonly ok: true;
@@ -54,6 +54,15 @@ export function explainFileError(error: unknown, verb: "read" | "written"): stri
     EISDIR: "This is a directory; name a file",
   };
   return `${reasons[code] ?? `The file cannot be ${verb}`} (${code}).`;
+}
+
+/** True if nothing is at a path. What else hides a file, such as a loop of links, its reader explains. */
+export function isAbsent(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 export function systemErrorCode(error: unknown): string {

@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
 import { errorMessage, invalidInput, isStoreUnavailable } from "../../core/errors.ts";
 import { bareHost, type HostTable } from "../../domains/routing.ts";
-import { readTextFile } from "../../files/read.ts";
+import { isAbsent, readTextFile } from "../../files/read.ts";
 import { findOriginProblem } from "../../http/cors.ts";
 import { createHandler } from "../../http/handler.ts";
 import { API_VERSION_PATH, OPERATIONS } from "../../http/operations.ts";
@@ -37,12 +37,13 @@ import {
   type EnvironmentVariables,
   environmentOf,
   invalidValue,
+  plansFileOf,
   readEnvironment,
   readPlan,
   readPlans,
   readVariable,
 } from "../settings.ts";
-import type { OpenedStore } from "../stores.ts";
+import { chooseStore, type OpenedStore } from "../stores.ts";
 
 export function defineServe(command: Command, context: CommandContext): void {
   const { clock, env, flags: storeFlags, terminal, version } = context;
@@ -56,8 +57,21 @@ export function defineServe(command: Command, context: CommandContext): void {
       const handlerOptions = toHandlerOptions(flags);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       const warn = (message: string) => log.write("warn", message);
-      const stop = context.waitForStop();
+      let signal: string | undefined;
+      const stop = context.waitForStop().then((name) => {
+        signal = name;
+        return name;
+      });
       const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
+      const database = existing ? chooseStore(storeFlags, env) : undefined;
+      const databaseFile = database?.kind === "sqlite" ? database.location : undefined;
+      const named = [plansFileOf(storeFlags, env), file, flags.webhookSecretFile, databaseFile];
+      const files = named.filter((path) => path !== undefined);
+      // A person at a terminal sees at once that a name is mistyped.
+      if (terminal.screen === undefined)
+        await waitForFiles(files, warn, context.wait, () => signal !== undefined);
+      if (signal !== undefined)
+        return log.write("info", `Stopped because of ${signal}, before it has served.`);
       const plans = await readPlans(storeFlags, env);
       const deliver = await readWebhook(flags);
       const onError = (error: unknown, change?: DeliveredChange) =>
@@ -221,6 +235,32 @@ function addServeOptions(command: Command): Command {
 }
 
 const BAN_MINUTES = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS;
+const MAX_WAIT_MS = 60_000;
+const LOOK_MS = 500;
+
+/**
+ * Waits at most a minute for files that do not exist yet, such as those on a file system that is mounted late. Whoever
+ * reads one that is still missing reports it: its name may be mistyped.
+ */
+async function waitForFiles(
+  paths: readonly string[],
+  warn: (message: string) => void,
+  wait: CommandContext["wait"],
+  isStopped: () => boolean,
+): Promise<void> {
+  const findMissing = () => paths.filter(isAbsent);
+  let missing = findMissing();
+  if (missing.length === 0) return;
+  const [verb, pronoun] = missing.length === 1 ? ["does", "it"] : ["do", "them"];
+  warn(`${missing.join(" and ")} ${verb} not exist; waiting ${MAX_WAIT_MS / 1_000} seconds for ${pronoun}.`);
+  for (let waited = 0; waited < MAX_WAIT_MS && missing.length > 0 && !isStopped(); waited += LOOK_MS) {
+    await wait(LOOK_MS);
+    missing = findMissing();
+  }
+  // The writer of a file may not have finished.
+  if (missing.length === 0) await wait(LOOK_MS);
+}
+
 /** The path of the documentation that `docsPage()` serves, below the base path. */
 const DOCS_PATH = "/docs";
 

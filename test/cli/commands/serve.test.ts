@@ -87,15 +87,12 @@ test.each([
 
 test("serve prints no secret of a webhook that was passed instead of a file, or is in another file", async () => {
   writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${SECRET}" }`);
-  for (const { flags, report } of [
-    {
-      flags: ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", SECRET],
-      report: "--webhook-secret-file: The file does not exist",
-    },
-    { flags: ["--domains", "mistaken.yaml", "--plan", "pro"], report: "whsec_…" },
+  for (const flags of [
+    ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", SECRET],
+    ["--domains", "mistaken.yaml", "--plan", "pro"],
   ]) {
     const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
-    expect([status, stderr]).toEqual([2, expect.stringContaining(report)]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("whsec_…")]);
     expect(stderr).not.toContain("YWFh");
   }
 });
@@ -194,11 +191,58 @@ test.each([
   expect(lines.map((text) => JSON.parse(text))).toContainEqual(expect.objectContaining(line));
 });
 
-test("serve exits with 2 if a file does not exist, and creates nothing", async () => {
-  const missing = ["--plans", "gone.yaml", "--database", "not-created.db"];
-  const { status, stderr } = await cli.run(["serve", "--port", "0", ...missing]);
-  expect([status, stderr]).toEqual([2, expect.stringContaining("gone.yaml: The file does not exist")]);
-  expect(existsSync(join(cli.directory, "not-created.db"))).toBe(false);
+describe("files that do not exist yet", () => {
+  test.each([
+    ["--domains", "domains: { primary: orders.example.com }", ["--plan", "pro"]],
+    ["--plans", "starter: { perMinute: 30, perDay: 500 }", []],
+    ["--webhook-secret-file", `${SECRET}\n`, ["--webhook", "http://127.0.0.1:9"]],
+  ])("serve waits for the file of %s, and serves once it is there", async (flag, content, more) => {
+    const file = `late${flag}`;
+    const wait = async () => writeFileSync(join(cli.directory, file), content);
+    const { stop } = await cli.serve(["--database", "late.db", flag, file, ...more], { wait });
+    const { status, stderr } = await stop();
+    const message = `${file} does not exist; waiting 60 seconds for it.`;
+    expect(JSON.parse(stderr.split("\n")[0] ?? "")).toMatchObject({ level: "warn", message });
+    expect(status).toBe(0);
+  });
+
+  test("serve --existing waits for the database; a signal ends the wait with 0, and nothing was created", async () => {
+    const child = processes.spawn([
+      "serve",
+      "--existing",
+      "--port",
+      "0",
+      "--database",
+      "late-folder/late.db",
+    ]);
+    await once(child.stderr, "data");
+    child.kill("SIGTERM");
+    const { status, stderr } = await waitForExit(child);
+    expect([status, stderr]).toEqual([0, expect.stringContaining("Stopped because of SIGTERM")]);
+    expect(existsSync(join(processes.directory, "late-folder"))).toBe(false);
+  });
+
+  test("serve exits with 2 if they have not come after a minute", async () => {
+    const flags = [
+      "--existing",
+      "--database",
+      "gone.db",
+      "--plans",
+      "gone.yaml",
+      "--domains",
+      "gone-too.yaml",
+    ];
+    const { status, stderr } = await cli.run(["serve", "--port", "0", "--plan", "pro", ...flags]);
+    const [waiting = "", ...report] = stderr.split("\n");
+    expect(JSON.parse(waiting).message).toBe(
+      "gone.yaml and gone-too.yaml and gone.db do not exist; waiting 60 seconds for them.",
+    );
+    expect([status, ...report]).toEqual([
+      2,
+      expect.stringContaining("gone.yaml: The file does not exist"),
+      "",
+    ]);
+  });
 });
 
 test("with Node's --permission, serve needs its own folder and that of the database only", async () => {

@@ -146,7 +146,9 @@ export async function verifyHosts(
     const isSetByHand = deployment === undefined || STACK_ZONES[deployment] === undefined;
     const hasRecords = target !== undefined && isSetByHand;
     const records = hasRecords ? await findRecords(resolver, { host, role }, target, hints) : [];
-    const advice = adviceFor(verification, deployment);
+    // DNS says nothing about the certificate, which the stack has.
+    const isLive = verification.state === "verified" && stack?.state === "live";
+    const advice = adviceFor(isLive ? { state: "live" } : verification, deployment);
     return { role, ...verification, records, advice, ...(stack === undefined ? {} : { stack }) };
   };
   return mapBounded(hosts, MAX_CONCURRENT_HOSTS, report);

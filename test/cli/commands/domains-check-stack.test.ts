@@ -35,6 +35,15 @@ describe("domains check --stack", () => {
     expect(stdout).toContain("CNAME b.platform.example;");
   });
 
+  test("a host that is live has no next step", async () => {
+    await using server = await startDnsServer(zone);
+    const stated = { reason: "The record points to the API.", next: [] };
+    const live = { "orders.eu.example.com": { ...outputs["orders.eu.example.com"], ...stated } };
+    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
+    const { status, stdout } = await cli.run(check, { input: JSON.stringify(live) });
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/next +Nothing to do\./)]);
+  });
+
   test("a wrong record is reported with the zone that the stack uses, and the exit status is 1", async () => {
     writeFileSync(join(cli.directory, "stack.json"), JSON.stringify(outputs));
     await using server = await startDnsServer(

@@ -160,7 +160,7 @@ export async function resultsInTurn(store: Store, calls: readonly Call[]): Promi
   return results;
 }
 
-/** The result of a call as far as it is guaranteed, or its error as a text. */
+/** The result of a call as far as it is guaranteed, or the message of its error. */
 export async function settle(call: Call, store: Store): Promise<unknown> {
   const result = await call(store).catch((error: Error) => `${error.name}: ${error.message}`);
   if (typeof result !== "object" || result === null || !("account" in result)) return result;

@@ -36,7 +36,7 @@ test.each<[string, readonly CaaRecord[]]>([
   ["an empty value, once or twice", set("0 issue ", "0 issue ")],
   ["a value of spaces", set("0 issue   ")],
   ["a name below the authority's", set("0 issue ca.amazon.com")],
-  ["a name that is none", set("0 issue %%%%%")],
+  ["an invalid name", set("0 issue %%%%%")],
   ["a parameter without a value", set("0 issue amazon.com; account")],
   ["another authority's name, critical", set("128 issue letsencrypt.org")],
   ["another authority's name beside an unknown tag", set("0 future amazon.com", "0 issue letsencrypt.org")],

@@ -42,8 +42,8 @@ export type AccountCallResult =
   | "unbanned"
   | undefined;
 
-/** Three rejections in a minute start a ban that ends within the next one. */
-export const POLICY: BanPolicy = { maxRejections: 2, durationMs: 45_000 };
+/** Two rejections in a minute, after its grace, start a ban that ends within the next one. */
+export const POLICY: BanPolicy = { maxRejections: 1, durationMs: 45_000 };
 
 /** Performs the call. */
 export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountCallResult> {

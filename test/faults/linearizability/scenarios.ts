@@ -17,10 +17,11 @@ const LOSSES: readonly Loss[] = ["request", "response", "response, then retried"
 
 /** The first instant of a minute and of a day. */
 const AT = Date.UTC(2026, 10, 20);
-/** Most calls are in one minute. Clocks differ, so that some calls arrive after their window has ended. */
-const INSTANTS = [0, 0, 0, 0, 0, 0, 20_000, 59_999, MINUTE_MS, MINUTE_MS + 5_000, 2 * MINUTE_MS, DAY_MS].map(
-  (offset) => AT + offset,
-);
+/** Most calls are in one minute, and some after its grace for bans. Clocks differ, so that some calls arrive after their window has ended. */
+const INSTANTS = [
+  ...[0, 0, 0, 0, 20_000, 20_000, 20_000, 40_000, 59_999],
+  ...[MINUTE_MS, MINUTE_MS + 5_000, 2 * MINUTE_MS, DAY_MS],
+].map((offset) => AT + offset);
 
 /** One account, a few orders, and the calls of several processes on them. */
 export interface Scenario {
@@ -38,7 +39,7 @@ export function chooseScenario(
 ): Scenario {
   const id = `account-${number}`;
   const key = (name: string): ApiKey => ({ id: `${id}.${name}`, hash: `${id} ${name}`, createdAt: AT });
-  const limits = () => ({ perMinute: random.int(1, 6), perDay: random.int(3, 9) });
+  const limits = () => ({ perMinute: random.int(1, 4), perDay: random.int(3, 9) });
   const enterprise = () => ({ plan: "enterprise" as const, customLimits: limits() });
   const [first, second, third] = [key("first"), key("second"), key("third")];
   const orders = Array.from({ length: ORDERS }, (_, index): StoredOrder => {
@@ -51,7 +52,7 @@ export function chooseScenario(
     const chosen = random.int(1, 100);
     const account = id;
     if (chosen <= 62) {
-      const { hash } = random.pick([first, first, second, third]);
+      const { hash } = random.pick([first, first, first, second, third]);
       return random.chance(0.9)
         ? { account, kind: "admit", hash, at }
         : { account, kind: "recordRejections", hash, at, count: random.int(1, 2) };

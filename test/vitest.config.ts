@@ -54,7 +54,7 @@ export default defineConfig({
     slowTestThreshold: 30_000,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: LongestFirst },
   },
 });

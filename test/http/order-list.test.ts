@@ -104,7 +104,7 @@ test("a list that is cancelled before it is read has ended too", async () => {
   const list = await listOf(pages);
   discardBody(list.body);
   expect(await list.ended).toEqual({ status: "cancelled" });
-  await vi.waitFor(() => expect([seen.left, seen.read]).toEqual([true, 1]));
+  await expect.poll(() => [seen.left, seen.read]).toEqual([true, 1]);
 });
 
 test("what the store holds is released once, although the list is read and cancelled after its end", async () => {
@@ -155,7 +155,7 @@ test("a list that is cancelled while the store does not answer has ended, and re
   const reader = readerOf(list);
   await reader.read();
   const pending = reader.read();
-  await vi.waitFor(() => expect(next).toHaveBeenCalledTimes(2));
+  await expect.poll(() => next.mock.calls.length).toBe(2);
   await reader.cancel();
   expect(await list.ended).toEqual({ status: "cancelled" });
   answer({ json: "2", last: false });

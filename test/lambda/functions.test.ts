@@ -96,7 +96,7 @@ test("a client that disconnects while the store is slow ends the reading at once
   await settle();
   expect(seen.cancelled).toBe(false);
   stream.destroy();
-  await vi.waitFor(() => expect(seen.cancelled).toBe(true));
+  await expect.poll(() => seen.cancelled).toBe(true);
   await answered;
   expect(stream.listenerCount("close")).toBe(0);
 });

@@ -35,7 +35,7 @@ describeInBrowser("updates of the console", (browser) => {
     await accounts.create("acme", { plan: "pro" });
     await page.goto(at("accounts/acme"));
     slow.hold();
-    await expect.poll(slow.readers, { timeout: 4_000 }).toBe(1);
+    await expect.poll(slow.readers).toBe(1);
     await page.waitForTimeout(4_000);
     expect(slow.readers()).toBe(1);
     await page.click("[data-opens=plan-dialog]");
@@ -49,7 +49,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.waitForTimeout(1_000);
     expect(await page.evaluate("window.isOutOfDate")).toBeUndefined();
     await accounts.setPlan("acme", { plan: "pro" });
-    await page.waitForSelector("h1 + p:has-text('pro')", { timeout: 4_000 });
+    await page.waitForSelector("h1 + p:has-text('pro')");
     expect((await store.accounts.find("acme"))?.plan).toBe("pro");
   });
 
@@ -72,7 +72,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.click("text=Dismiss");
     await page.focus("text=All accounts");
     await accounts.setPlan("acme", { plan: "pro" });
-    await page.waitForSelector("h1 + p:has-text('pro')", { timeout: 5_000 });
+    await page.waitForSelector("h1 + p:has-text('pro')");
     expect(await typed()).toEqual(["scanner", "2001-01-01"]);
     await page.click("[data-opens=plan-dialog]");
     await page.selectOption("#plan-plan", "business");
@@ -96,9 +96,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.route(/orders\/1\/ship$/, () => {});
     await apply(page, "ship", 1);
     expect(await page.getAttribute("form[action$=ship]", "aria-busy")).toBe("true");
-    await page.waitForSelector("#result >> text=Outcome unknown. There was no answer in 10 seconds.", {
-      timeout: 15_000,
-    });
+    await page.waitForSelector("#result >> text=Outcome unknown. There was no answer in 10 seconds.");
     expect(await page.getAttribute("form[action$=ship]", "aria-busy")).toBeNull();
     await page.waitForResponse((response) => response.request().method() === "GET");
     await page.waitForResponse((response) => response.request().method() === "GET");
@@ -144,7 +142,7 @@ describeInBrowser("updates of the console", (browser) => {
     await page.goto(at("orders/1"));
     await page.waitForSelector("h1:text-is('The store cannot be reached')");
     isAway = false;
-    await page.waitForSelector("h1:text-is('Order 1')", { timeout: 5_000 });
+    await page.waitForSelector("h1:text-is('Order 1')");
     await page.click("[data-opens=ship-1]");
     isAway = true;
     await page.click("button:text-is('Ship order')");
@@ -171,7 +169,7 @@ describeInBrowser("updates of the console", (browser) => {
     expect(await page.locator("#result").boundingBox()).toMatchObject({ y: 8 });
     // Others place orders above while the row is pointed at.
     for (let id = -5n; id < 1n; id++) await orders.place({ id });
-    await page.waitForSelector("#order--5", { timeout: 5_000, state: "attached" });
+    await page.waitForSelector("#order--5", { state: "attached" });
     expect(Math.abs(Number(await place()) - Number(before))).toBeLessThan(2);
 
     await page.hover("[data-opens=ship-21]");

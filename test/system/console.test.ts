@@ -320,7 +320,7 @@ describeInBrowser("the console in a browser", (browser) => {
   test("when the console stops, the page says so and keeps what it shows", async () => {
     const { page, close } = await openFilled();
     await close();
-    await page.waitForSelector("text=The console has stopped", { timeout: 10_000 });
+    await page.waitForSelector("text=The console has stopped");
     expect(await page.isVisible("h1:text-is('Accounts')")).toBe(true);
   });
 

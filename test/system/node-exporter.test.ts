@@ -44,9 +44,7 @@ test.skipIf(exporter === undefined)(
           (response) => response.text(),
           () => "",
         );
-      await expect
-        .poll(metrics, { timeout: 10_000 })
-        .toMatch(/^store_orders_backup_timestamp_seconds 1\.\d+e\+09$/m);
+      await expect.poll(metrics).toMatch(/^store_orders_backup_timestamp_seconds 1\.\d+e\+09$/m);
       expect(await metrics()).toContain("node_textfile_scrape_error 0");
     } finally {
       server.kill();

@@ -58,11 +58,11 @@ test("serve --webhook sends every change, also one of the command line, with a s
   const flags = ["--webhook", url, "--webhook-secret-file", "secrets"];
   const { stop } = await cli.serve([...database, ...flags]);
   const store = createSqliteStore({ path: join(cli.directory, "webhook.db") });
-  await expect.poll(() => store.outbox?.isOn(), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => store.outbox?.isOn()).toBe(true);
   await store.close();
   await cli.run(["orders", "place", "--id", "7", ...database]);
   await cli.run(["orders", "cancel", "7", ...database]);
-  await expect.poll(() => [...types], { timeout: 10_000 }).toEqual(["order.place", "order.cancel"]);
+  await expect.poll(() => [...types]).toEqual(["order.place", "order.cancel"]);
   expect(await stop()).toMatchObject({ status: 0 });
   receiver.close();
 });
@@ -429,7 +429,7 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
     }
     return code === "api_key_banned";
   };
-  await expect.poll(isBanned, { interval: 10, timeout: 20_000 }).toBe(true);
+  await expect.poll(isBanned, { interval: 10 }).toBe(true);
   await store.close();
   expect(last.status).toBe(429);
   expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(60);
@@ -556,13 +556,11 @@ test.skipIf(skipsBecause("a signal to npm stops the server", noPosix))(
     expect((await fetch(`${url}/v1/store/orders`)).status).toBe(401);
     npm.kill("SIGTERM");
     await expect
-      .poll(
-        () =>
-          fetch(`${url}/v1/store/orders`).then(
-            () => "serving",
-            () => "stopped",
-          ),
-        { timeout: 5_000 },
+      .poll(() =>
+        fetch(`${url}/v1/store/orders`).then(
+          () => "serving",
+          () => "stopped",
+        ),
       )
       .toBe("stopped");
   },

@@ -124,7 +124,7 @@ test("serve exits with 3 if one of the tables is missing", async () => {
   await client.send(new DeleteTableCommand({ TableName: "half-accounts" }));
   client.destroy();
   await expect
-    .poll(async () => (await run("serve", "--port", "0", "--dynamodb", "half")).stderr, { timeout: 20_000 })
+    .poll(async () => (await run("serve", "--port", "0", "--dynamodb", "half")).stderr)
     .toMatch(
       /^error: The table half-orders or half-accounts does not exist\. .* tables create --dynamodb half'\.$/m,
     );

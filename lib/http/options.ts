@@ -34,8 +34,7 @@ export interface HandlerOptions {
   /** The plans of accounts; any other gets 401. Pass the same to `createAccounts`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
   /**
-   * Caches each rejection for up to a second, so that a flood costs one store call a second per key, and recognises
-   * forged keys without a store call for each. `false` switches off both. @default true
+   * Caches the rejection of a key for up to a second, so that a flood with it costs one store call a second. @default true
    */
   readonly cacheRejections?: boolean;
   /** Keys of another system; see lib/README.md#existing-keys. @default `Authorization: Bearer`, and imported keys */

@@ -14,25 +14,19 @@ const FORGET_MS = 30_000;
 
 const MAX_ACCOUNTS = 1_000;
 
-interface Pause {
-  readonly lengthMs: number;
-  readonly until: number;
-}
-
 /**
- * Returns a function that sends the requests of accounts, and backs off per account. DynamoDB throttles a partition:
- * every account in it, although one may send most of the requests. So a request that is throttled is retried, but an
- * account whose requests keep being throttled pauses. Meanwhile its requests fail without a call, and the next ones are
- * not retried. This leaves capacity to the other accounts of the partition, and executions to those of the process.
+ * Sends the requests of accounts, and backs off per account: DynamoDB throttles a partition, so every account in it,
+ * although one may send most of the requests. An account whose requests keep being throttled, although they are retried,
+ * pauses. Meanwhile its requests fail without a call, and the next ones are not retried.
  */
 export function createAccountBackOff(
   // The clock of the system can be set while this runs.
   now: () => number = () => performance.now(),
   wait: typeof backOff = backOff,
 ): <T>(accountId: string, request: () => Promise<T>) => Promise<T> {
-  const pauses = new Map<string, Pause>();
+  const pauses = new Map<string, { readonly lengthMs: number; readonly until: number }>();
 
-  function lastPause(accountId: string): Pause | undefined {
+  function lastPause(accountId: string) {
     const last = pauses.get(accountId);
     return last !== undefined && now() < last.until + FORGET_MS ? last : undefined;
   }

@@ -38,15 +38,15 @@ import {
 } from "./table.ts";
 
 /*
- * The data of accounts that operators read and change. An account has two items: the admission item, which decides
- * about requests, and the details item, `<id>/keys`, with the details of all keys, also of inactive ones.
+ * An account has two items: the admission item, which decides about requests, and the details item, `<id>/keys`, with the
+ * details of all keys, also of inactive ones.
  *
  * `versions` of the details item holds the keys by version: a change adds a version, then the admission item names it.
  * So a change takes effect with one write, and a version that was not named, because its process stopped, has no
  * effect. The next change removes it.
  */
 
-/** The identifier of the details item of an account. An account's own identifier contains no slash. */
+/** An account's own identifier contains no slash. */
 export function detailsIdOf(accountId: string): string {
   return `${accountId}/keys`;
 }
@@ -63,12 +63,9 @@ const EXISTS = { ok: false, code: "account_exists" } as const;
 /** The most versions of the details that one change removes: the text of an update has at most 4 KB. */
 const MAX_REMOVED_VERSIONS = 100;
 
-type Updater = (account: AccountSettings) => AccountResult;
-
 /**
- * The account store over its table. The details item and the settings item have identifiers that no account can have,
- * so one that a caller passes is checked. Requests are admitted through `admissionTable`, which does not retry a
- * throttled request; operators wait for theirs.
+ * The details item and the settings item have identifiers that no account can have, so one that a caller passes is checked.
+ * Requests are admitted through `admissionTable`, which does not retry a throttled request; operators wait for theirs.
  */
 export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
   const turns = createTurns<string>();
@@ -78,7 +75,11 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     return items && toAccount(items);
   }
 
-  async function update(id: string, updater: Updater, signal: AbortSignal): Promise<AccountResult> {
+  async function update(
+    id: string,
+    updater: Parameters<AccountStore["update"]>[1],
+    signal: AbortSignal,
+  ): Promise<AccountResult> {
     const revision = newWriteToken();
     for (let round = 0; ; round++) {
       // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
@@ -223,17 +224,14 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
 
     async unban(id, keyId) {
       if (!isAccountId(id)) return;
-      const change = {
-        decide: (item: Item = {}) => ({ result: undefined, update: unbanUpdate(item, keyId) }),
-      };
-      await changeItem(table, primaryKeyOf(id), change, callTimeout());
+      const decide = (item: Item = {}) => ({ result: undefined, update: unbanUpdate(item, keyId) });
+      await changeItem(table, primaryKeyOf(id), { decide }, callTimeout());
     },
 
     ...createAdmission(admissionTable),
   };
 }
 
-/** The item that says that keys have been imported. */
 const SOME_IMPORTED = primaryKeyOf("/imported-keys");
 
 /** The key of the item of an imported key, which has the identifier of its `account`. */
@@ -263,7 +261,7 @@ export interface AccountItems {
   readonly details: Item | undefined;
 }
 
-/** False if the items were read while the account was changed, so that they do not belong together. */
+/** False if the items were read while the account was changed. */
 export function belongTogether({ item, details }: AccountItems): boolean {
   return keysIn(details, item) !== undefined;
 }
@@ -289,7 +287,6 @@ function keysIn(details: Item | undefined, item: Item): readonly ApiKey[] | unde
   return version?.M?.["keys"]?.L?.map(apiKeyOf);
 }
 
-/** True if the version that the admission item names has exactly these keys. */
 function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey[]): boolean {
   const stored = keysIn(details, item);
   const json = (compared: readonly ApiKey[]) => JSON.stringify(compared.map(apiKeyValue));
@@ -311,9 +308,9 @@ async function addVersion(
   const version = newWriteToken();
   const revision = stringOf(item?.["revision"]);
   const value = { M: { after: { S: revision }, keys: { L: keys.map(apiKeyValue) } } };
-  const isUnused = ([name, { M }]: [string, AttributeValue]) =>
-    name !== stringOf(item?.["details"]) && stringOf(M?.["after"]) !== revision;
-  const unused = Object.entries(versionsOf(seen)).filter(isUnused).slice(0, MAX_REMOVED_VERSIONS);
+  const unused = Object.entries(versionsOf(seen))
+    .filter(([name, { M }]) => name !== stringOf(item?.["details"]) && stringOf(M?.["after"]) !== revision)
+    .slice(0, MAX_REMOVED_VERSIONS);
   const update = {
     set: ["#versions.#version = :value"],
     remove: unused.map((_, index) => `#versions.#unused${index}`),
@@ -337,10 +334,10 @@ function versionsOf(details: Item | undefined): Readonly<Record<string, Attribut
 
 function apiKeyValue({ id, hash, createdAt, expiresAt, revokedAt, ...texts }: ApiKey): AttributeValue {
   const { successorId, name } = texts;
-  const named = name === undefined ? {} : { name: { S: name } };
-  const successor = { ...named, ...(successorId === undefined ? {} : { successorId: { S: successorId } }) };
+  const successor = successorId === undefined ? {} : { successorId: { S: successorId } };
   const dates = numberValues({ createdAt, expiresAt, revokedAt });
-  return { M: { id: { S: id }, hash: { S: hash }, ...dates, ...successor } };
+  const named = name === undefined ? {} : { name: { S: name } };
+  return { M: { id: { S: id }, hash: { S: hash }, ...dates, ...named, ...successor } };
 }
 
 function apiKeyOf({ M: key = {} }: AttributeValue): ApiKey {
@@ -356,10 +353,7 @@ function apiKeyOf({ M: key = {} }: AttributeValue): ApiKey {
   };
 }
 
-/**
- * Replaces the settings in the admission item, conditional on those that were read. `version` is that of the details if
- * the keys have changed. Counters and rejections of the keys that stay are unchanged.
- */
+/** `version` is that of the details if the keys have changed. Rejections of the keys that stay are unchanged. */
 function settingsUpdate(
   seen: Item,
   settings: AccountSettings,
@@ -398,17 +392,15 @@ function entriesPart(before: readonly NamedKey[], after: readonly NamedKey[]): P
       remove: [`#keys.#gone${index}`],
       names: { [`#gone${index}`]: name },
     })),
-    ...changed.map(({ name, value, valueSeen }, index) => {
-      const entry = `#keys.#changed${index}`;
-      const update = {
-        set: [`${entry} = :changed${index}`],
-        names: { [`#changed${index}`]: name },
-        values: { [`:changed${index}`]: { N: value } },
-      };
-      if (valueSeen === undefined) return update;
-      const seen = `:changedSeen${index}`;
-      return combine(update, { conditions: [`${entry} = ${seen}`], values: { [seen]: { N: valueSeen } } });
-    }),
+    ...changed.map(({ name, value, valueSeen }, index) => ({
+      set: [`#keys.#changed${index} = :changed${index}`],
+      conditions: valueSeen === undefined ? [] : [`#keys.#changed${index} = :changedSeen${index}`],
+      names: { [`#changed${index}`]: name },
+      values: {
+        [`:changed${index}`]: { N: value },
+        ...(valueSeen !== undefined && { [`:changedSeen${index}`]: { N: valueSeen } }),
+      },
+    })),
   );
 }
 
@@ -419,7 +411,6 @@ function assign(attributes: Attributes): Partial<ConditionalUpdate> {
   };
 }
 
-/** Removes the rejections of a key, which admission may change meanwhile. */
 function unbanUpdate(item: Item, keyId: string): (() => ConditionalUpdate) | undefined {
   const found = namedKeysOf(item).find(({ id }) => id === keyId);
   if (found?.rejections === undefined) return undefined;

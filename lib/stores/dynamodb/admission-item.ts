@@ -36,10 +36,7 @@ export const INITIAL_COUNTERS: Attributes = {
   tokens: { L: [] },
 };
 
-/**
- * The keys that can be active, sorted by name. Some may have expired: the time is not known here. But at most 20 are
- * active (`addKey`), so of more than 20, those that expire first have expired.
- */
+/** Sorted by name. At most 20 are active (`addKey`), so of more than 20, those that expire first have expired. */
 export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
   const byExpiry = keys
     .filter(({ revokedAt }) => revokedAt === undefined)
@@ -50,12 +47,10 @@ export function activeKeys(keys: readonly ApiKey[]): readonly NamedKey[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The content of the attribute `keys`: one number for each key, by its name. */
 export function keyEntries(keys: readonly NamedKey[]): Attributes {
   return Object.fromEntries(keys.map((key) => [key.name, { N: packEntry(key) }]));
 }
 
-/** The attribute `ids`, without those that follow from the hash; `undefined` if all of them do. */
 export function idsValue(accountId: string, keys: readonly NamedKey[]): AttributeValue | undefined {
   const ids = keys.map(({ name, id }) => (id === keyIdOf(accountId, name) ? "" : shortId(accountId, id)));
   return ids.every((id) => id === "") ? undefined : { L: ids.map((id) => ({ S: id })) };
@@ -72,7 +67,6 @@ export function namedKeysOf(item: Item): readonly NamedKey[] {
     }));
 }
 
-/** Reads what admission needs to know about one key. `undefined` if the account has no such active key. */
 export function keyStateOf(item: Item, hash: string): KeyState | undefined {
   const name = shortHash(hash);
   // Most requests with an unknown key end here, before all entries are read.
@@ -174,27 +168,14 @@ export function unpackEntry(number: string): KeyEntry {
   const length = EXPIRY_DIGITS + MINUTE_DIGITS + COUNT_DIGITS + (isBanned ? BAN_DIGITS : 0);
   const text = decimal(number.replace("-", "")).padStart(length, "0");
   const [, expiry = 0, minute = 0, count = 0, ban = 0] = (FIELDS.exec(text) ?? []).map(Number);
-  if (count > MAX_COUNT && !isBanned)
-    return { ...unpackExpiry(expiry), rejections: unpackFirst(minute + HOUR_MINUTES, count - FIRST) };
+  const expiring = expiry === NO_EXPIRY ? {} : { expiresAt: expiry };
   const windowStart = minute * MINUTE_MS;
-  const rejections = {
-    windowStart,
-    count,
-    ...(isBanned ? { bannedUntil: windowStart + ban - BAN_BIAS } : {}),
-  };
-  return {
-    ...unpackExpiry(expiry),
-    ...(count === 0 && !isBanned ? {} : { rejections }),
-  };
-}
-
-function unpackExpiry(expiresAt: number): KeyEntry {
-  return expiresAt === NO_EXPIRY ? {} : { expiresAt };
-}
-
-function unpackFirst(minute: number, ms: number): RejectionCount {
-  const windowStart = minute * MINUTE_MS;
-  return { windowStart, count: 0, firstAt: windowStart + ms };
+  if (isBanned)
+    return { ...expiring, rejections: { windowStart, count, bannedUntil: windowStart + ban - BAN_BIAS } };
+  if (count === 0) return expiring;
+  if (count <= MAX_COUNT) return { ...expiring, rejections: { windowStart, count } };
+  const first = windowStart + HOUR_MINUTES * MINUTE_MS;
+  return { ...expiring, rejections: { windowStart: first, count: 0, firstAt: first + count - FIRST } };
 }
 
 export function leastUsable(at: Instant): string {
@@ -202,10 +183,9 @@ export function leastUsable(at: Instant): string {
 }
 
 /** The numbers of a key that has been rejected in a minute, at least once and at most `most` times. */
-export function rejectedIn({ expiresAt = NO_EXPIRY }: KeyEntry, minute: Instant, most: number) {
-  const expiry = digits(expiresAt, EXPIRY_DIGITS);
-  const index = minute / MINUTE_MS;
-  return { from: withCount(expiry, index, 1), to: withCount(expiry, index, most) };
+export function rejectedIn(key: KeyEntry, windowStart: Instant, most: number) {
+  const numberOf = (count: number) => packEntry({ ...key, rejections: { windowStart, count } });
+  return { from: numberOf(1), to: numberOf(most) };
 }
 
 function withCount(expiry: string, minute: number, count: number): string {

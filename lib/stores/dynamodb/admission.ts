@@ -19,7 +19,6 @@ import { createAccountBackOff } from "./account-back-off.ts";
 import { keyStateOf, leastUsable, MAX_COUNT, packEntry, rejectedIn } from "./admission-item.ts";
 import { callTimeout } from "./client.ts";
 import {
-  type Attributes,
   type ConditionalUpdate,
   changeItem,
   combine,
@@ -33,62 +32,51 @@ import {
 } from "./table.ts";
 
 /**
- * Admits by one conditional write. Its condition is equivalent to: `decideAdmission` admits the request in the windows
- * that the item has. The one exception is a ban that has ended; see `admitUpdate`. DynamoDB returns the item as the
- * condition found it, also if the write fails, and `decideAdmission` derives the result from that item. If a window has
- * rolled over or the request is rejected, a second write records it, conditional on what was read. See
- * lib/stores/README.md#admission.
+ * Admits by one conditional write; see `admitUpdate`. DynamoDB returns the item as the condition found it, also if the write
+ * fails, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected, a
+ * second write records it, conditional on what was read. See lib/stores/README.md#admission.
  */
 export function createAdmission(table: TableClient): Pick<AccountStore, "admit" | "recordRejections"> {
   const withBackOff = createAccountBackOff();
+
+  function changeAccount<Result>(accountId: string, change: ItemChange<Result>): Promise<Result> {
+    const signal = callTimeout();
+    return withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
+  }
+
   return {
     async admit({ accountId, hash }, at, policy = DEFAULT_BAN_POLICY) {
       // The operation of the request is not performed here: orders are in another table.
       const token = newWriteToken();
       const first = admitUpdate(hash, at, policy.plans);
-      const change: ItemChange<Admission> = {
+      return changeAccount<Admission>(accountId, {
         first: first && combine(countOnce(token), first),
         decide(item = {}) {
           const state = keyStateOf(item, hash);
           const { admission: result, save } = decideAdmission(state, at, policy);
           if (state === undefined || Object.keys(save).length === 0) return { result };
-          const update = () =>
-            combine(
-              countOnce(token),
-              whileSettingsAndWindowsUnchanged(item, state),
-              saveUpdate(state, save, policy),
-            );
-          return { result, update };
+          return { result, update: () => seenUpdate(token, item, state, saveUpdate(state, save, policy)) };
         },
         resultIfApplied(item, decided) {
           if (!isCounted(item, token)) return undefined;
           return decided ?? decideAdmission(withoutOneRequest(keyStateOf(item, hash)), at, policy).admission;
         },
-      };
-      const signal = callTimeout();
-      return withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
+      });
     },
 
     async recordRejections({ accountId, hash }, added, at, policy = DEFAULT_BAN_POLICY) {
       const token = newWriteToken();
-      const change: ItemChange<void> = {
+      await changeAccount<void>(accountId, {
         decide(item = {}) {
           const state = keyStateOf(item, hash);
           const rejections = decideRejections(state, added, at, policy);
           // The token is there if the response was lost.
           if (state === undefined || rejections === undefined || isCounted(item, token))
             return { result: undefined };
-          const update = () =>
-            combine(
-              countOnce(token),
-              whileSettingsAndWindowsUnchanged(item, state),
-              rejectionsUpdate(state, rejections, added, policy),
-            );
-          return { result: undefined, update };
+          const counted = () => rejectionsUpdate(state, rejections, added, policy);
+          return { result: undefined, update: () => seenUpdate(token, item, state, counted()) };
         },
-      };
-      const signal = callTimeout();
-      await withBackOff(accountId, () => changeItem(table, { id: { S: accountId } }, change, signal));
+      });
     },
   };
 }
@@ -151,7 +139,13 @@ function saveUpdate(
   policy: AdmissionPolicy,
 ): Partial<ConditionalUpdate> {
   if (rejections === undefined) return countUpdate(state, usage, policy.plans);
-  return combine(whileCountsUnchanged(state), rejectionsUpdate(state, rejections, 1, policy));
+  const { minute, day } = state.usage;
+  // A window that a wrong clock wrote is replaced, and can then start again at the same minute with fewer requests.
+  const areCountsUnchanged = {
+    conditions: ["#minuteCount = :minuteCount", "#dayCount = :dayCount"],
+    values: { ":minuteCount": numberValue(minute.count), ":dayCount": numberValue(day.count) },
+  };
+  return combine(areCountsUnchanged, rejectionsUpdate(state, rejections, 1, policy));
 }
 
 /**
@@ -184,8 +178,8 @@ function windowUpdate(window: keyof Usage, seen: Usage, next: Usage, limit = 0):
 }
 
 /**
- * The write of rejections. Further ones in the same minute are added to the stored count, so that a burst of rejections
- * does not contend. The first of a minute, and the one that starts a ban, replace what was read.
+ * Further rejections in the same minute are added to the stored count, so that a burst of them does not contend. The first
+ * of a minute, and the one that starts a ban, replace what was read.
  */
 function rejectionsUpdate(
   state: KeyState,
@@ -207,23 +201,22 @@ function rejectionsUpdate(
 }
 
 /** Replaces the rejections in the entry of a key, which must be the one that was read. */
-function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionCount | undefined) {
+function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionCount) {
   const [before, after] = [packEntry({ ...key, rejections: seen }), packEntry({ ...key, rejections })];
-  const isSame = before === after;
   return {
-    set: isSame ? [] : ["#keys.#hash = :entry"],
+    set: ["#keys.#hash = :entry"],
     conditions: ["#keys.#hash = :entrySeen"],
     names: { "#hash": shortHash(key.hash) },
-    values: { ":entrySeen": { N: before }, ...(isSame ? {} : { ":entry": { N: after } }) } as Attributes,
+    values: { ":entrySeen": { N: before }, ":entry": { N: after } },
   };
 }
 
 /**
- * The condition that the settings and windows are those that were read, so that a revoked key, a new plan and a window
+ * Adds the condition that the settings and windows are those that were read, so that a revoked key, a new plan and a window
  * opened by another caller take effect between the two calls as well.
  */
-function whileSettingsAndWindowsUnchanged(seen: Item, { usage }: KeyState): Partial<ConditionalUpdate> {
-  return {
+function seenUpdate(token: string, seen: Item, { usage }: KeyState, update: Partial<ConditionalUpdate>) {
+  const isUnchanged = {
     conditions: ["#revision = :revision", "#minute = :minuteSeen", "#day = :daySeen"],
     values: {
       ":revision": { S: stringOf(seen["revision"]) },
@@ -231,17 +224,7 @@ function whileSettingsAndWindowsUnchanged(seen: Item, { usage }: KeyState): Part
       ":daySeen": numberValue(usage.day.start),
     },
   };
-}
-
-/**
- * The condition that the counts are those that were read. A window that a wrong clock wrote is replaced, and can then
- * start again at the same minute with fewer requests.
- */
-function whileCountsUnchanged({ usage }: KeyState): Partial<ConditionalUpdate> {
-  return {
-    conditions: ["#minuteCount = :minuteCount", "#dayCount = :dayCount"],
-    values: { ":minuteCount": numberValue(usage.minute.count), ":dayCount": numberValue(usage.day.count) },
-  };
+  return combine(countOnce(token), isUnchanged, update);
 }
 
 const MAX_TOKENS = 4;
@@ -260,7 +243,6 @@ function countOnce(token: string): Partial<ConditionalUpdate> {
   };
 }
 
-/** True if the write with this token was counted, and no other has taken its place since. */
 function isCounted(item: Item, token: string): boolean {
   return item["tokens"]?.L?.some(({ S }) => S === token) ?? false;
 }

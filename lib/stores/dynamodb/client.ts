@@ -4,12 +4,11 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { backoffMs, CALL_TIMEOUT_MS, type Instant, systemClock } from "../../core/time.ts";
 
 /**
- * Creates a client from the environment, like any AWS tool. It makes at most three attempts, with full jitter in
- * between; see `createRetryStrategy`. Each times out after 1.5 seconds.
+ * Creates a client from the environment, like any AWS tool.
  *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
- * `newWriteToken` in table.ts. No request is admitted without being counted. If every response is lost, the call fails
- * with `StoreUnavailableError` although the write may have been applied.
+ * `newWriteToken` in table.ts. If every response is lost, the call fails with `StoreUnavailableError` although the write may
+ * have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   return createClient(createRetryStrategy({ retryThrottled: true }), {
@@ -22,10 +21,7 @@ export function createDynamodbClient(): DynamoDBClient {
   });
 }
 
-/**
- * Creates a client for admissions over the connections of another one. It does not retry a request that is throttled,
- * because this depends on the account; see `createAccountBackOff`.
- */
+/** Over the connections of another client. Whether a throttled request is retried depends on the account. */
 export function createAdmissionClient({ config }: DynamoDBClient): DynamoDBClient {
   const { requestHandler, credentials } = config;
   return createClient(createRetryStrategy({ retryThrottled: false }), { requestHandler, credentials });
@@ -46,7 +42,7 @@ type RetryToken = Awaited<ReturnType<RetryStrategy["acquireInitialRetryToken"]>>
 
 const MAX_ATTEMPTS = 3;
 
-/** The longest wait before the second attempt; see `backoffMs`. */
+/** Before the second attempt at most; see `backoffMs`. */
 const MIN_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
 
 /** When the response to a failed attempt permits the next one: the header `retry-after`, or `x-amz-retry-after`. */
@@ -62,8 +58,6 @@ const RETRY_COST = 14;
 const MAX_BUDGET = 500;
 
 /**
- * Retries a request that DynamoDB throttles, or that fails for a short time.
- *
  * An outage must not multiply the requests, so all requests of a client share a budget for retries, as they do in the
  * AWS client. Unlike there, throttling takes nothing from it: DynamoDB throttles a partition, so that one account with
  * too many requests would leave no retry for any other.
@@ -106,10 +100,7 @@ export function callTimeout(): AbortSignal {
   return AbortSignal.timeout(CALL_TIMEOUT_MS);
 }
 
-/**
- * Sends a request. Throttling, timeouts, outages, missing tables, and mistakes in permissions or credentials
- * reject with `StoreUnavailableError`. Errors about the request itself are passed on.
- */
+/** Rejects with `StoreUnavailableError`, except for errors about the request itself. */
 export async function send<T>(request: () => Promise<T>, tableName?: string): Promise<T> {
   try {
     return await request();

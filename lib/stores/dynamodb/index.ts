@@ -61,7 +61,7 @@ const NO_UPDATE = {
   values: { ":layout": numberValue(LAYOUT_VERSION) },
 };
 
-/** The store, and what a process can do with it before its first request. */
+/** A store on DynamoDB. */
 export interface DynamodbStore extends Store {
   /**
    * Reads an item of each table, so that the first request finds an open connection. Rejects as any call does if

@@ -68,16 +68,12 @@ export function inspectDynamodb(naming: DynamodbTableNaming, client?: DynamoDBCl
     const subject = `account ${id}`;
     if (!belongTogether(items)) {
       const problem = "Its details item lacks the version that its admission item names.";
-      return report(
-        subject,
-        problem,
-        `Restore both, or delete the item '${id}' and create the account again.`,
-      );
+      const repair = `Restore both, or delete the item '${id}' and create the account again.`;
+      return report(subject, problem, repair);
     }
     const account = toAccount(items);
-    const entries = (keys: Parameters<typeof keyEntries>[0]) =>
-      JSON.stringify(keyEntries(keys.map(({ rejections: _counted, ...key }) => key)));
-    if (entries(activeKeys(account.keys)) !== entries(namedKeysOf(items.item))) {
+    const named = namedKeysOf(items.item).map(({ rejections: _counted, ...key }) => key);
+    if (JSON.stringify(keyEntries(activeKeys(account.keys))) !== JSON.stringify(keyEntries(named))) {
       const problem =
         "Its two items disagree about its active keys. Requests are decided by the admission item.";
       report(subject, problem, "Any change of its keys repairs it, such as 'keys issue'.");

@@ -11,16 +11,12 @@ import { type Item, pagesOf, type ReadRange, stringOf, type TableClient } from "
 /** Rows of one query and of one page of the list: 40 to 70 KB, to bound memory. */
 const PAGE_SIZE = 500;
 
-/**
- * The number of pages that all lists of this process read at once. Each list reads every bucket in parallel, so that
- * without a limit concurrent lists would time out while they wait for connections.
- */
+/** For all lists of this process: without a limit, concurrent ones would time out while they wait for connections. */
 const limitPages = limitConcurrency(32);
 
 /**
- * Returns a function that lists the records in wire form. They are copied, never parsed. A table that fits one page is
- * read with one request, a scan. Longer ones are read by queries of all buckets: only a query returns the orders of a
- * bucket ascending.
+ * Records are copied in wire form, never parsed. A table that fits one page is read with one request, a scan. Longer ones
+ * are read by queries of all buckets: only a query returns the orders of a bucket ascending.
  */
 export function createList(table: TableClient): () => AsyncGenerator<OrderPage> {
   // One more for the item that is not an order, and one more because a page that is full may not be the last one.
@@ -94,20 +90,16 @@ function packWires(items: readonly Item[]): Omit<SourcePage<Item>, "next"> {
   };
 }
 
-/** A page of rows, ascending by rank. `next` is the start of the next page; `undefined` for the last page. */
+/** Rows ascend by rank. The last page has no `next`. */
 interface SourcePage<From> {
   readonly ranks: BigInt64Array;
   row(index: number): string;
   readonly next: From | undefined;
 }
 
-/** Reads a page of an ascending source: the first one if `from` is `undefined`. */
 export type ReadPage<From> = (from: From | undefined) => Promise<SourcePage<From>>;
 
-/**
- * Merges ascending sources into one ascending stream. Sources are read in parallel, each at most one page ahead, so
- * reading stops while the consumer does not ask for more.
- */
+/** Sources are read in parallel, each at most one page ahead, so reading stops while the consumer waits. */
 export async function* mergeAscending<From>(
   reads: readonly ReadPage<From>[],
 ): AsyncGenerator<readonly string[]> {
@@ -124,11 +116,6 @@ export async function* mergeAscending<From>(
 
 /** The number of rows per source that one step considers. It limits the rows in memory that are not packed in pages. */
 const LOOKAHEAD = 32;
-
-interface RankedRow {
-  readonly rank: bigint;
-  readonly row: string;
-}
 
 function openSource<From>(read: ReadPage<From>) {
   let page: SourcePage<From> | undefined;
@@ -148,8 +135,8 @@ function openSource<From>(read: ReadPage<From>) {
       const more = ahead !== undefined || (page !== undefined && position + LOOKAHEAD < page.ranks.length);
       return more ? visible?.at(-1) : undefined;
     },
-    take(bound: bigint | undefined): readonly RankedRow[] {
-      const rows: RankedRow[] = [];
+    take(bound: bigint | undefined) {
+      const rows: { readonly rank: bigint; readonly row: string }[] = [];
       for (; page !== undefined && position < page.ranks.length; position++) {
         const rank = page.ranks[position] ?? 0n;
         if (bound !== undefined && rank > bound) break;
@@ -173,7 +160,7 @@ function least(ranks: readonly bigint[]): bigint | undefined {
   );
 }
 
-/** The number of reads of each bucket for one page. Each reads twice as many orders as the one before. */
+/** Of each bucket for one page. Each reads twice as many orders as the one before. */
 const MAX_READS = 4;
 
 /** About as many orders as one read unit pays for: 4 KB. */
@@ -186,8 +173,8 @@ interface BucketPart {
 }
 
 /**
- * Reads one page of a query. Orders are sorted only within a bucket, so a share of the page is read from each, and the
- * page ends where the first bucket ran out. What was read beyond that is read again for the next page. If less than half
+ * Orders are sorted only within a bucket, so a share of the page is read from each, and the page ends where the first bucket
+ * ran out. What was read beyond that is read again for the next page. If less than half
  * a page was found, mostly because few orders have the status, more is read, up to `MAX_READS` times.
  */
 export async function readSortedPage(
@@ -246,7 +233,7 @@ export async function readSortedPage(
   }
 }
 
-/** Counts the orders by status. Reads every order, in pages of 1 MB, of all buckets in parallel. */
+/** Reads every order, in pages of 1 MB, of all buckets in parallel. */
 export async function countOrders(table: TableClient): Promise<OrderCounts> {
   const counts = new Map<string, number>();
   const countBucket = async (_: unknown, bucket: number) => {
@@ -263,7 +250,7 @@ export function idOf({ id }: Item): bigint {
   return BigInt(`${id?.N}`);
 }
 
-/** Returns a function that runs tasks, at most `max` at a time. Further tasks wait in the order of their arrival. */
+/** Tasks beyond `max` wait in the order of their arrival. */
 function limitConcurrency(max: number): <T>(task: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];

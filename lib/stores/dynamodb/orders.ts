@@ -41,25 +41,23 @@ export type Marking = (at: Instant) => Promise<(changes: number) => Item>;
 
 /** The order store over its table. Lists read it through `listTable`, which has its own connections. */
 export function createOrderStore(table: TableClient, listTable: TableClient, marking: Marking): OrderStore {
-  const placeOne = async (order: StoredOrder, at: Instant, change: string): Promise<Placed> => {
+  const placeOne = async (order: StoredOrder, at: Instant, change: string) => {
     const signal = callTimeout();
     const key = orderKey(order.record.id);
     const markOf = await marking(at);
     const item = { ...key, ...orderItem(order), [EVENT_LETTERS.place]: { S: change }, ...markOf(0) };
-    const added = await table.add(item, key, signal);
-    if (added.done) return { outcome: "placed", stored: item };
-    const { before = {} } = added;
+    const { done, before = {} } = await table.add(item, key, signal);
     // The token shows that this call has placed the order: the response to the first attempt was lost.
-    const isPlaced = before[EVENT_LETTERS.place]?.S === change;
-    const outcome = isPlaced ? "placed" : isSameItem(before, item) ? "unchanged" : "conflict";
+    const isPlaced = done || before[EVENT_LETTERS.place]?.S === change;
+    const outcome: PlaceOutcome = isPlaced ? "placed" : isSameItem(before, item) ? "unchanged" : "conflict";
     return { outcome, stored: isPlaced ? item : before };
   };
 
   return {
     async place(orders, at = systemClock(), origin) {
       const change = packDetails(newChange("place", at, origin), BASE);
-      const placed = new Map<bigint, Promise<Placed>>();
-      return mapBounded(orders, MAX_CONCURRENT_WRITES, async (order) => {
+      const placed = new Map<bigint, ReturnType<typeof placeOne>>();
+      return mapBounded(orders, MAX_CONCURRENT_WRITES, async (order): Promise<PlaceOutcome> => {
         const { id } = order.record;
         const earlier = placed.get(id);
         if (earlier !== undefined) {
@@ -113,11 +111,6 @@ export function createOrderStore(table: TableClient, listTable: TableClient, mar
   };
 }
 
-interface Placed {
-  readonly outcome: PlaceOutcome;
-  readonly stored: Item;
-}
-
 function orderItem({ record, status }: StoredOrder): Item {
   return { status: { S: status }, wire: { S: orderToJson(record) } };
 }
@@ -144,7 +137,7 @@ export function countChanges(item: Item): number {
   return changeLetters(item).length;
 }
 
-/** Reads the history of an item. Throws if it is damaged. */
+/** Throws if it is damaged. */
 export function historyOf(item: Item): readonly OrderChange[] {
   return changeLetters(item).map((letter) => unpackDetails(eventOf(letter), stringOf(item[letter]), BASE));
 }
@@ -158,7 +151,7 @@ function orderToChange(item: Item, event: OrderEvent): StoredOrder {
   return readOrderToChange(idOf(item), stringOf(item["wire"]), stringOf(item["status"]), event);
 }
 
-/** The single write for an event that changes only the status. `undefined` for one that changes the record, too. */
+/** `undefined` for an event that changes the record, too. */
 function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | undefined {
   if (changesRecord(event)) return undefined;
   return {
@@ -197,12 +190,9 @@ function seenUpdate(
 ): ConditionalUpdate {
   const isChanged = after.record !== before.record;
   return {
-    set: [
-      ...(isChanged ? ["#wire = :wire"] : []),
-      ...["#status = :status", `#${EVENT_LETTERS[event]} = :change`],
-    ],
+    set: [...(isChanged ? ["#wire = :wire"] : []), "#status = :status", `#${EVENT_LETTERS[event]} = :change`],
     conditions: [
-      ...(wire === undefined ? ["attribute_not_exists(#wire)"] : ["#wire = :wireSeen"]),
+      wire === undefined ? "attribute_not_exists(#wire)" : "#wire = :wireSeen",
       "#status = :statusSeen",
     ],
     values: {

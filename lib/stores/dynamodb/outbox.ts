@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { mapBounded } from "../../core/concurrency.ts";
 import { CALL_TIMEOUT_MS, type Instant } from "../../core/time.ts";
-import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
+import type { AcknowledgedOrder, Outbox, WaitingOrder } from "../../orders/order-store.ts";
 import { MAX_CLOCK_SKEW_MS } from "../../plans/windows.ts";
 import { NEVER, readWaitingOrder } from "../order-rows.ts";
 import { callTimeout } from "./client.ts";
@@ -10,6 +10,7 @@ import { countChanges, type Marking, orderWithHistoryOf } from "./orders.ts";
 import { BUCKETS, ORDERS_SETTINGS_KEY, OUTBOX_INDEX, orderKey } from "./schema.ts";
 import {
   changeItem,
+  combine,
   type Item,
   numberOf,
   numberValue,
@@ -21,19 +22,16 @@ import {
 
 /*
  * An order with changes that have not been delivered has four more attributes: `u`, the instant at which it is due, or
- * below zero its lease, by which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number of changes that were
- * delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So each process reads
- * it, and relies on what it has read for a second. Whoever switches waits for that second, and for the writes that were
- * sent in it.
+ * below zero its lease, by which a sparse index finds it; `o`, the instant of the oldest of these changes; `d`, the number
+ * of changes that were delivered; `a`, the failed attempts. A write cannot read in DynamoDB whether the outbox is on. So
+ * each process reads it, and relies on what it has read for a second. Whoever switches waits for that second, and for the
+ * writes that were sent in it.
  */
-
-/** The time for which a process relies on the setting that it has read. */
 const SETTING_TTL_MS = 1_000;
 
 const MAX_CONCURRENT_WRITES = 16;
 const MAX_BATCH_KEYS = 100;
 
-/** Returns what a write has to add to mark an order that has so many changes before it: nothing while it is off. */
 export function createMarking(table: TableClient): Marking {
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | undefined;
@@ -93,38 +91,26 @@ export function createOutbox(table: TableClient): Outbox {
     return done && before !== undefined ? [waitingOrderOf({ ...before, u: numberValue(lease) } as Item)] : [];
   }
 
-  async function release({ id, hold }: HeldOrder): Promise<void> {
-    const update = {
-      set: ["#u = :zero"],
-      conditions: ["#u = :hold"],
-      values: numberValues({ ":zero": 0, ":hold": hold }),
-    };
-    await table.update(orderKey(id), update, callTimeout());
-  }
-
   async function acknowledge({ id, delivered, lease }: AcknowledgedOrder): Promise<void> {
-    const change = {
-      decide(item: Item = {}) {
-        const { wire, status, u, d } = item;
-        const result = undefined;
-        if (u === undefined) return { result };
-        const [hold, before] = [numberOf(u), numberOf(d)];
-        const isFree = hold >= 0 || hold === lease;
-        const unchanged = {
-          conditions: ["#wire = :wire", "#status = :status", "#d = :seen", "#u = :u"],
-          values: { ":wire": wire, ":status": status, ":seen": d, ":u": u } as Item,
-        };
-        if (isFree && delivered >= countChanges(item))
-          return { result, update: () => ({ set: [], remove: ["#u", "#o", "#d", "#a"], ...unchanged }) };
-        if (hold !== lease && delivered <= before) return { result };
-        const values = { ...unchanged.values, ":d": numberValue(Math.max(delivered, before)) };
-        const advance = isFree
-          ? { set: ["#d = :d", "#u = :zero"], remove: ["#a"], values: { ...values, ":zero": numberValue(0) } }
-          : { set: ["#d = :d"], values };
-        return { result, update: () => ({ ...unchanged, ...advance }) };
-      },
+    const decide = (item: Item = {}) => {
+      const { wire, status, u, d } = item;
+      const result = undefined;
+      if (u === undefined) return { result };
+      const [hold, before] = [numberOf(u), numberOf(d)];
+      const isFree = hold >= 0 || hold === lease;
+      const isUnchanged = {
+        conditions: ["#wire = :wire", "#status = :status", "#d = :seen", "#u = :u"],
+        values: { ":wire": wire, ":status": status, ":seen": d, ":u": u } as Item,
+      };
+      const remove = { remove: ["#u", "#o", "#d", "#a"] };
+      if (isFree && delivered >= countChanges(item))
+        return { result, update: () => combine(isUnchanged, remove) };
+      if (hold !== lease && delivered <= before) return { result };
+      const advance = { set: ["#d = :d"], values: numberValues({ ":d": Math.max(delivered, before) }) };
+      const free = { set: ["#u = :zero"], remove: ["#a"], values: numberValues({ ":zero": 0 }) };
+      return { result, update: () => combine(isUnchanged, advance, isFree ? free : {}) };
     };
-    await changeItem(table, orderKey(id), change, callTimeout());
+    await changeItem(table, orderKey(id), { decide }, callTimeout());
   }
 
   async function retry(key: Item): Promise<boolean> {
@@ -175,7 +161,11 @@ export function createOutbox(table: TableClient): Outbox {
     },
 
     async release(held) {
-      await mapBounded(held, MAX_CONCURRENT_WRITES, release);
+      const free = { set: ["#u = :zero"], conditions: ["#u = :hold"] };
+      await mapBounded(held, MAX_CONCURRENT_WRITES, async ({ id, hold }) => {
+        const values = numberValues({ ":zero": 0, ":hold": hold });
+        await table.update(orderKey(id), { ...free, values }, callTimeout());
+      });
     },
 
     async acknowledge(deliveries) {

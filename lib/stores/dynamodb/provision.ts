@@ -18,38 +18,30 @@ type DynamodbTablesOptions = DynamodbTableNaming & { readonly client?: DynamoDBC
 const WAITER_OPTIONS = { maxWaitTime: 120, minDelay: 0.05, maxDelay: 5 };
 
 /** Creates both tables, for emulators and for trying things out. Existing tables are not changed. */
-export async function createDynamodbTables({ client, ...naming }: DynamodbTablesOptions): Promise<void> {
-  await withClient(client, async (dynamodb) => {
-    const create = async (definition: TableDefinition) => {
-      const command = new CreateTableCommand(createTableInput(definition));
-      await send(() => dynamodb.send(command).catch(ignoring("ResourceInUseException")));
-      await send(() =>
-        waitUntilTableExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: definition.name }),
-      );
-    };
-    await Promise.all(Object.values(tableDefinitions(naming)).map(create));
+export async function createDynamodbTables(options: DynamodbTablesOptions): Promise<void> {
+  await forEachTable(options, async (client, definition) => {
+    const command = new CreateTableCommand(createTableInput(definition));
+    await send(() => client.send(command).catch(ignoring("ResourceInUseException")));
+    await send(() => waitUntilTableExists({ client, ...WAITER_OPTIONS }, { TableName: definition.name }));
   });
 }
 
 /** Deletes both tables and all their data. A missing table is ignored. */
-export async function deleteDynamodbTables({ client, ...naming }: DynamodbTablesOptions): Promise<void> {
-  await withClient(client, async (dynamodb) => {
-    const drop = async ({ name }: TableDefinition) => {
-      const command = new DeleteTableCommand({ TableName: name });
-      await send(() => dynamodb.send(command).catch(ignoring("ResourceNotFoundException")));
-      await send(() => waitUntilTableNotExists({ client: dynamodb, ...WAITER_OPTIONS }, { TableName: name }));
-    };
-    await Promise.all(Object.values(tableDefinitions(naming)).map(drop));
+export async function deleteDynamodbTables(options: DynamodbTablesOptions): Promise<void> {
+  await forEachTable(options, async (client, { name: TableName }) => {
+    const command = new DeleteTableCommand({ TableName });
+    await send(() => client.send(command).catch(ignoring("ResourceNotFoundException")));
+    await send(() => waitUntilTableNotExists({ client, ...WAITER_OPTIONS }, { TableName }));
   });
 }
 
-async function withClient(
-  given: DynamoDBClient | undefined,
-  work: (client: DynamoDBClient) => Promise<void>,
+async function forEachTable(
+  { client: given, ...naming }: DynamodbTablesOptions,
+  task: (client: DynamoDBClient, table: TableDefinition) => Promise<void>,
 ): Promise<void> {
   const client = given ?? createDynamodbClient();
   try {
-    await work(client);
+    await Promise.all(Object.values(tableDefinitions(naming)).map((table) => task(client, table)));
   } finally {
     if (given === undefined) client.destroy();
   }

@@ -1,8 +1,6 @@
 /**
- * Names, keys and layout version of the two DynamoDB tables, and the buckets of orders. Plain data without the AWS client,
- * so that the infrastructure creates exactly the tables that the store reads.
- *
- * Below, PREFIX stands for the default names; each table can have any other: see `tableNames`.
+ * The two DynamoDB tables. Plain data without the AWS client, so that the infrastructure creates exactly the tables that the
+ * store reads. PREFIX stands for the default names; each table can have any other: see `tableNames`.
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
@@ -22,17 +20,16 @@ export interface DynamodbTableNames {
 }
 
 /**
- * What names both tables: a prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a
- * restored table. With both, a table without a name of its own gets the one of the prefix. A prefix with a comma is both
- * names: `ORDERS,ACCOUNTS`.
+ * A prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a restored table. With both,
+ * a table without a name of its own gets the one of the prefix. A prefix with a comma is both names: `ORDERS,ACCOUNTS`.
  */
 export type DynamodbTableNaming =
-  | { readonly prefix: string; readonly tables?: Partial<OptionalNames> | undefined }
+  | { readonly prefix: string; readonly tables?: OptionalNames | undefined }
   | { readonly prefix?: undefined; readonly tables: DynamodbTableNames };
 
-type OptionalNames = Readonly<Record<keyof DynamodbTableNames, string | undefined>>;
+type OptionalNames = { readonly [Table in keyof DynamodbTableNames]?: string | undefined };
 
-/** The names of both tables. @throws {InvalidInputError} if a name is missing, or both are the same */
+/** @throws {InvalidInputError} if a name is missing, or both are the same */
 export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): DynamodbTableNames {
   const [, orders, accounts] = /^(.*?),(.*)$/.exec(prefix ?? "") ?? [];
   const inPrefix = { orders, accounts };
@@ -47,7 +44,6 @@ export function tableNames({ prefix, tables = {} }: DynamodbTableNaming): Dynamo
   return names;
 }
 
-/** The index of the orders with changes that have not been delivered. */
 export const OUTBOX_INDEX = "outbox";
 
 interface KeyAttribute {
@@ -85,7 +81,7 @@ export function tableDefinitions(
 
 /** The input of `CreateTable`. The table is on demand, so nothing has to be sized. */
 export function createTableInput({ name, partitionKey, sortKey, index }: TableDefinition) {
-  const attributes = [partitionKey, ...(sortKey ? [sortKey] : []), ...(index ? [index.sortKey] : [])];
+  const attributes = [partitionKey, sortKey, index?.sortKey].filter((key) => key !== undefined);
   return {
     TableName: name,
     BillingMode: "PAY_PER_REQUEST" as const,
@@ -111,9 +107,9 @@ function keySchema(partitionKey: KeyAttribute, sortKey?: KeyAttribute) {
 }
 
 /**
- * The version of the layout. The settings item records it in `layout`. Other items have no such attribute: it means that
- * an item has a later layout, so that a process that knows only this one can notice it without a further request. Each
- * write is conditional on an item without it, and each read rejects an item with it.
+ * The settings item records it in `layout`. Any other item with this attribute has a later layout: so a process that knows
+ * only this one notices it without a further request. Each write is conditional on an item without it, and each read
+ * rejects an item with it.
  *
  * A version that changes the layout records its own in the settings item before it writes any item in it, and sets
  * `layout` in each item that an earlier version would misread.
@@ -129,7 +125,7 @@ export const SETTINGS_KEY = { id: { S: "/settings" } } as const;
  */
 export const ORDERS_SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
 
-/** The number of buckets of orders. Each list reads every bucket. Stored data depends on it, so it must never change. */
+/** Each list reads every bucket. Stored data depends on it, so it must never change. */
 export const BUCKETS = 16;
 
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;

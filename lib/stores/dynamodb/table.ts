@@ -15,7 +15,6 @@ import { nextTurn } from "../../core/time.ts";
 import { backOff, callTimeout, send } from "./client.ts";
 import { LAYOUT_VERSION } from "./schema.ts";
 
-/** Attribute values by name: those of an item, the entries of a map, or the values of an expression. */
 export type Attributes = Record<string, AttributeValue>;
 
 export type Item = Attributes;
@@ -24,20 +23,18 @@ export function numberValue(value: number): AttributeValue {
   return { N: String(value) };
 }
 
-/** Converts integers to attribute values. Absent ones are omitted. */
+/** Absent ones are omitted. */
 export function numberValues(values: Readonly<Record<string, number | undefined>>): Attributes {
-  const present = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, numberValue(value)] as const],
-  );
-  return Object.fromEntries(present);
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, { N: String(value) }]));
 }
 
-/** Reads a number; NaN if there is none. */
+/** NaN if there is none. */
 export function numberOf(value: AttributeValue | undefined): number {
   return Number(value?.N);
 }
 
-/** Reads a string; empty if there is none. */
+/** Empty if there is none. */
 export function stringOf(value: AttributeValue | undefined): string {
   return value?.S ?? "";
 }
@@ -57,10 +54,7 @@ export function newWriteToken(): string {
   return randomBytes(5).toString("base64url").slice(0, 6);
 }
 
-/**
- * A conditional update of an item, as clauses of its expressions. `#name` in a clause is the attribute `name`, unless
- * `names` says otherwise.
- */
+/** Clauses of expressions. `#name` in a clause is the attribute `name`, unless `names` says otherwise. */
 export interface ConditionalUpdate {
   readonly set: readonly string[];
   readonly remove?: readonly string[];
@@ -70,7 +64,6 @@ export interface ConditionalUpdate {
   readonly values?: Attributes;
 }
 
-/** Combines parts into one update: all that they assign and remove, if all their conditions hold. */
 export function combine(...parts: readonly Partial<ConditionalUpdate>[]): ConditionalUpdate {
   return {
     set: parts.flatMap(({ set = [] }) => set),
@@ -86,11 +79,9 @@ interface WriteResult {
   readonly before: Item | undefined;
 }
 
-/**
- * A part of a table: a range of one partition key, sorted by sort key, if there is a condition, otherwise items in no
- * particular order. Names are as in `ConditionalUpdate`. All attributes are read if there is no projection.
- */
+/** A part of a table. Names are as in `ConditionalUpdate`. */
 export interface ReadRange {
+  /** Selects items of one partition key, sorted by sort key. Without it, items come in no particular order. */
   readonly condition?: string;
   /** Leaves out what does not fulfil it, after it has been read. */
   readonly filter?: string;
@@ -103,7 +94,6 @@ export interface ReadRange {
   readonly index?: string;
 }
 
-/** A page of items, converted by `keep`. `next` is the start of the next page. */
 interface Page<Kept> {
   readonly kept: Kept;
   readonly next: Item | undefined;
@@ -113,13 +103,10 @@ interface Page<Kept> {
 /** Converts the items of a page as soon as they are parsed, so that what it does not keep can be collected. */
 type Keep<Kept> = (items: readonly Item[]) => Kept;
 
-/**
- * The requests to one table. Reads are strongly consistent, writes are conditional. An item with a later layout makes
- * each of them reject with `StoreUnavailableError`; see `LAYOUT_VERSION`.
- */
+/** An item with a later layout makes each call reject with `StoreUnavailableError`; see `LAYOUT_VERSION`. */
 export interface TableClient {
   get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
-  /** Gets several items in one request, in no particular order. Missing ones are omitted. */
+  /** In no particular order. Missing ones are omitted. */
   getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
   add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
   update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
@@ -144,14 +131,24 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
     return Item;
   };
 
-  const conditionFailed = async (error: unknown, key: Item, signal: AbortSignal): Promise<WriteResult> => {
-    // By name, because another copy of the AWS client has another class.
-    if (!(error instanceof Error && error.name === "ConditionalCheckFailedException")) throw error;
-    const { Item } = error as { readonly Item?: Item };
-    if (Item !== undefined) returnsOldItem = true;
-    const before = returnsOldItem ? Item : await get(key, signal);
-    rejectLaterLayout(before);
-    return { done: false, before };
+  const write = async (
+    command: PutItemCommand | UpdateItemCommand | DeleteItemCommand,
+    key: Item,
+    abortSignal: AbortSignal,
+  ): Promise<WriteResult> => {
+    try {
+      const sent = () => client.send(command as UpdateItemCommand, { abortSignal });
+      const { Attributes: before } = await send(sent, name);
+      return { done: true, before };
+    } catch (error) {
+      // By name, because another copy of the AWS client has another class.
+      if (!(error instanceof Error && error.name === "ConditionalCheckFailedException")) throw error;
+      const { Item } = error as { readonly Item?: Item };
+      if (Item !== undefined) returnsOldItem = true;
+      const before = returnsOldItem ? Item : await get(key, abortSignal);
+      rejectLaterLayout(before);
+      return { done: false, before };
+    }
   };
 
   /** Another process can change the layout at any time, so each item is checked. */
@@ -193,12 +190,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
       requireObject(command);
-      try {
-        await send(() => client.send(command, { abortSignal }), name);
-        return { done: true, before: undefined };
-      } catch (error) {
-        return conditionFailed(error, key, abortSignal);
-      }
+      return write(command, key, abortSignal);
     },
 
     async update(key, { set, remove = [], conditions, names, values }, abortSignal) {
@@ -215,14 +207,10 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         ReturnValues: "ALL_OLD",
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
-      try {
-        const { Attributes: before } = await send(() => client.send(command, { abortSignal }), name);
-        // Every condition requires an existing item, so a response without it does not come from DynamoDB.
-        if (before === undefined) throw incomplete();
-        return { done: true, before };
-      } catch (error) {
-        return conditionFailed(error, key, abortSignal);
-      }
+      const result = await write(command, key, abortSignal);
+      // Every condition requires an existing item, so a response without it does not come from DynamoDB.
+      if (result.done && result.before === undefined) throw incomplete();
+      return result;
     },
 
     async delete(Key, abortSignal) {
@@ -231,11 +219,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
         ...{ ExpressionAttributeNames: namesIn("#layout"), ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
       });
       requireObject(command);
-      try {
-        await send(() => client.send(command, { abortSignal }), name);
-      } catch (error) {
-        await conditionFailed(error, Key, abortSignal);
-      }
+      await write(command, Key, abortSignal);
     },
 
     async read(
@@ -277,7 +261,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
   };
 }
 
-/** The items of all pages of a range, page by page. `limit` can make a page wait before it is read. */
+/** `limit` can make a page wait before it is read. */
 export async function* pagesOf(
   table: TableClient,
   range: ReadRange,
@@ -310,10 +294,7 @@ const MAX_WRITES = 8;
 /** Writes that follow each other at once: two are usual without a race, if the first one finds another state. */
 const WRITES_WITHOUT_WAIT = 3;
 
-/**
- * Changes an item with optimistic concurrency: decides from the item as it is, and writes on condition that this has
- * not changed. A write that fails returns the item, from which the change is decided again.
- */
+/** Optimistic concurrency: a write that fails returns the item, from which the change is decided again. */
 export async function changeItem<Result>(
   table: TableClient,
   key: Item,
@@ -342,10 +323,7 @@ export async function changeItem<Result>(
   throw new StoreUnavailableError("Other processes kept changing the same item.");
 }
 
-/**
- * The names that an expression refers to, for `ExpressionAttributeNames`: `#name` is the attribute `name`. Every name
- * is written with a `#`, because many are reserved words.
- */
+/** For `ExpressionAttributeNames`. Every name is written with a `#`, because many are reserved words. */
 function namesIn(expression: string): Readonly<Record<string, string>> {
   const aliases = expression.matchAll(/#\w+/g);
   return Object.fromEntries(Array.from(aliases, ([alias]) => [alias, alias.slice(1)]));

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { showHost } from "../../domains/hostname.ts";
 import type { HostState } from "../../domains/status/status.ts";
-import { causeOf, isUnanswered, PROPAGATION, STATE_NAMES, stepsFor } from "../../domains/status/steps.ts";
+import { causeOf, isUnanswered, PROPAGATION, stepsFor } from "../../domains/status/steps.ts";
 import type { HostToVerify } from "../../domains/status/verify.ts";
 import type { FileProblem } from "../../files/config-file.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
@@ -26,12 +26,8 @@ export async function sendDomainsPage(
   const view = { ...c.get("view"), list: "" };
   const { name, read } = context.file;
   const snapshot = read();
-  if (!snapshot.ok)
-    return sendPage(c, {
-      title: "Domains",
-      lead: leadOf(name),
-      body: problemsPanel(name, snapshot.problems),
-    });
+  const page = { title: "Domains", lead: leadOf(name) };
+  if (!snapshot.ok) return sendPage(c, { ...page, body: problemsPanel(name, snapshot.problems) });
   const { progress } = context;
   progress.follow(snapshot.hosts);
   const lacksTarget = snapshot.hosts.some(({ target }) => target === undefined);
@@ -41,18 +37,17 @@ export async function sendDomainsPage(
     <p class="quiet" id="progress" aria-live="polite">${left === 0 ? "" : `${left} of ${snapshot.hosts.length} hosts are still to be looked up.`}</p>
     ${addPanel(view, snapshot, result)}`;
   const removed = c.req.query("removed");
-  const notice =
-    removed === undefined ? undefined : ({ kind: "success", message: explainRemoval(removed) } as const);
+  const removal = removed && ({ kind: "success", message: explainRemoval(removed) } as const);
   const all = changeForm(view, pathOf(view, "domains", "verify"), html`<button>Verify all</button>`);
   const actions = snapshot.hosts.length === 0 || lacksTarget ? html`` : all;
-  const page = { title: "Domains", lead: leadOf(name), actions, body, isRunning: left > 0 };
-  return sendPage(c, { ...page, notice: result?.notice ?? notice });
+  const notice = result?.notice ?? (removal || undefined);
+  return sendPage(c, { ...page, actions, body, isRunning: left > 0, notice });
 }
 
 const leadOf = (name: string): Html =>
   html`Project settings: the hosts in <code>${name}</code>. ${PROPAGATION}`;
 
-/** What a removal has changed, and what is left to do. Its address names it if it was made on the page of the host. */
+/** What is left to do after a removal. The address names the host if it was removed on its own page. */
 export function explainRemoval(host: string): string {
   return `${host} has been removed and is not served any more. Remove its record at the DNS provider as well, so that no record points here.`;
 }
@@ -81,22 +76,21 @@ export function describeRole({ role }: HostToVerify, snapshot: KnownHosts): stri
 function hostRows(view: View, progress: DomainsContext["progress"], snapshot: KnownHosts): Html {
   const rows = snapshot.hosts.map((each) => {
     const { host } = each;
-    const role = describeRole(each, snapshot);
     const link = html`${itemLink(view, "domains", host)} <div class="small">${showHost(host).slice(host.length)}</div>`;
     const checked = progress.of(host);
     const state = html`${stateBadge(each, checked)} <div class="small">${nextStep(checked)}</div>`;
-    const cells = [link, role, state, removeDialog(view, each, snapshot)];
+    const cells = [link, describeRole(each, snapshot), state, removeDialog(view, each, snapshot)];
     return { id: `host-${host}`, cells };
   });
   return table(COLUMNS, rows, "There is no domain yet: only the platform's own host is served.");
 }
 
-const LEVELS: Readonly<Record<HostState, string>> = {
-  pending_dns: "warn",
-  verified: "good",
-  certificate_pending: "warn",
-  live: "good",
-  needs_attention: "bad",
+const BADGES: Readonly<Record<HostState, readonly [level: string, text: string]>> = {
+  pending_dns: ["warn", "Waiting for DNS"],
+  verified: ["good", "Verified"],
+  certificate_pending: ["warn", "Certificate pending"],
+  live: ["good", "Live"],
+  needs_attention: ["bad", "Needs attention"],
 };
 
 /** The state of a host as a badge, as this console has last seen it. */
@@ -105,9 +99,8 @@ export function stateBadge(host: HostToVerify, checked: CheckedHost | undefined)
     const text = host.target === undefined ? "Not verified" : "Looking up…";
     return html`<span class="badge calm">${text}</span>`;
   }
-  const { state } = checked.status;
-  if (isUnanswered(checked)) return html`<span class="badge warn">DNS did not answer</span>`;
-  return html`<span class="badge ${LEVELS[state]}">${STATE_NAMES[state]}</span>`;
+  const [level, text] = isUnanswered(checked) ? ["warn", "DNS did not answer"] : BADGES[checked.status.state];
+  return html`<span class="badge ${level}">${text}</span>`;
 }
 
 /** The cause of the state of a host, and what to do first. */
@@ -137,7 +130,7 @@ function problemLine({ line, column, path, message }: FileProblem): Html {
   </li>`;
 }
 
-/** The button that removes a host, which asks once. The primary can only be removed last. */
+/** Asks once. The primary can only be removed last. */
 export function removeDialog(view: View, { host, role }: HostToVerify, { version, hosts }: KnownHosts): Html {
   const hint = html`<span class="quiet small">To remove it, make another domain the primary in the file.</span>`;
   if (role === "primary" && hosts.length > 1) return view.list === undefined ? hint : html``;
@@ -150,6 +143,5 @@ export function removeDialog(view: View, { host, role }: HostToVerify, { version
   });
 }
 
-/** What is missing in a console that was started without the host of the platform. */
 export const UNKNOWN_TARGET = html`The console does not know the host name of the platform, to which the records point, so it
   can verify no domain. Start it again with <code>--target HOST</code>, or for one machine with <code>--address IP</code>.`;

@@ -16,53 +16,56 @@ import {
 
 export const PROPAGATION = "DNS changes may take up to 48 hours to propagate.";
 
-/** How a step is said for a deployment. */
-function wordsOf(deployment: Deployment) {
+/** What to do in each state, and for each reason why a host needs attention: most of these say the cause first. */
+function adviceOn(deployment: Deployment) {
   const isMachine = deployment === "machine";
   // The console shows the domains of one machine.
   const verify = `then verify again: 'store-orders domains check'${isMachine ? ", or the console" : ""}.`;
-  const isSetByStack = STACK_ZONES[deployment] !== undefined;
+  const correct = (step: string) =>
+    `${STACK_ZONES[deployment] ? "Run 'npx pulumi up --refresh'" : `${step} at the DNS provider`}, ${verify}`;
+  const issues = isMachine
+    ? "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot."
+    : "The certificate is issued automatically, usually within a couple of minutes.";
+  const request = isMachine
+    ? "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again."
+    : "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.";
+  const checks = [
+    "Check that the domain still verifies: run 'store-orders domains check'.",
+    "Check that CAA records do not block the certificate authority.",
+  ];
   return {
-    request: isMachine
-      ? "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again."
-      : "Request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy.",
-    verifyAfter: (step: string) => `${step}, ${verify}`,
-    /** What is done by hand at the DNS provider, unless the stack does it. */
-    correct: (step: string) =>
-      `${isSetByStack ? "Run 'npx pulumi up --refresh'" : `${step} at the DNS provider`}, ${verify}`,
+    pending_dns: [correct("Set the record"), PROPAGATION],
+    verified: [issues],
+    certificate_pending: [issues],
+    live: ["Nothing to do."],
+    unknown: ["Retry, or use another resolver. A failed lookup does not change the state of the domain."],
+    validation_timed_out: [
+      "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
+      correct("Set the record"),
+      request,
+    ],
+    certificate_forbidden: [
+      `Change the CAA records that forbid the certificate, ${verify}`,
+      `If the authority has already rejected a request: ${request}`,
+      PROPAGATION,
+    ],
+    certificate_overdue: [
+      "No certificate has been issued 30 minutes after verification.",
+      ...checks,
+      request,
+    ],
+    certificate_failed: ["The certificate is not valid, or its authority rejected it.", ...checks, request],
+    dns_broken: ["The DNS records no longer lead to the platform.", correct("Fix them"), PROPAGATION],
   };
 }
 
-/**
- * The next steps for a host in its present state, one per entry. Takes a status, or the result of a verification, whose
- * state is `unknown` if a lookup failed.
- */
+/** The next steps for a host, one per entry, in the state of a `HostStatus` or of a `Verification`. */
 export function adviceFor(
   domain: { readonly state: HostState | "unknown"; readonly attention?: AttentionReason },
   deployment: Deployment = "manual",
 ): readonly string[] {
   const { state, attention = "certificate_overdue" } = domain;
-  const words = wordsOf(deployment);
-  switch (state) {
-    case "pending_dns":
-      return [words.correct("Set the record"), PROPAGATION];
-    case "verified":
-    case "certificate_pending":
-      return [
-        deployment === "machine"
-          ? "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot."
-          : "The certificate is issued automatically, usually within a couple of minutes.",
-      ];
-    case "live":
-      return ["Nothing to do."];
-    case "needs_attention": {
-      const { cause, steps } = ATTENTION[attention];
-      // The first step says the same.
-      return attention === "certificate_forbidden" ? steps(words) : [cause, ...steps(words)];
-    }
-    case "unknown":
-      return ["Retry, or use another resolver. A failed lookup does not change the state of the domain."];
-  }
+  return adviceOn(deployment)[state === "needs_attention" ? attention : state];
 }
 
 /** A host as it was last seen, and its status then. */
@@ -79,17 +82,13 @@ export interface SeenHost {
 export const isUnanswered = ({ status, seen }: SeenHost): boolean =>
   seen.state === "unknown" && status.state !== "live" && status.state !== "needs_attention";
 
-/**
- * What to do for a host, one step per entry: the fixes of what was found, and what else its state advises. `isNamed`: each
- * fix says what it is for.
- */
+/** What to do, one step per entry: each fix, which says what it is for if `isNamed`, and what else the state advises. */
 export function stepsFor(
   host: SeenHost,
   deployment: Deployment,
   { isNamed = false }: { readonly isNamed?: boolean } = {},
 ): readonly string[] {
   const { status, seen } = host;
-  // A fix says which record to set, and how.
   const fixes = withoutImplied(seen.reasons).map(({ code, fix }) =>
     isNamed ? `${REASONS[code].title} ${fix}` : fix,
   );
@@ -99,58 +98,12 @@ export function stepsFor(
   return [...fixes, ...adviceFor(status, seen.stack?.dns ?? deployment)];
 }
 
-export const STATE_NAMES: Readonly<Record<HostState, string>> = {
-  pending_dns: "Waiting for DNS",
-  verified: "Verified",
-  certificate_pending: "Certificate pending",
-  live: "Live",
-  needs_attention: "Needs attention",
-};
-
-/** What needs attention, and the steps. */
-const ATTENTION: Readonly<
-  Record<
-    AttentionReason,
-    { readonly cause: string; steps(words: ReturnType<typeof wordsOf>): readonly string[] }
-  >
-> = {
-  validation_timed_out: {
-    cause: "The domain was not verified within 72 hours, after which the certificate authority stops trying.",
-    steps: ({ correct, request }) => [correct("Set the record"), request],
-  },
-  certificate_forbidden: {
-    cause: "CAA records forbid the certificate.",
-    steps: ({ verifyAfter, request }) => [
-      verifyAfter("Change the CAA records that forbid the certificate"),
-      `If the authority has already rejected a request: ${request}`,
-      PROPAGATION,
-    ],
-  },
-  certificate_overdue: {
-    cause: "No certificate has been issued 30 minutes after verification.",
-    steps: ({ request }) => [...CHECKS, request],
-  },
-  certificate_failed: {
-    cause: "The certificate is not valid, or its authority rejected it.",
-    steps: ({ request }) => [...CHECKS, request],
-  },
-  dns_broken: {
-    cause: "The DNS records no longer lead to the platform.",
-    steps: ({ correct }) => [correct("Fix them"), PROPAGATION],
-  },
-};
-
-const CHECKS = [
-  "Check that the domain still verifies: run 'store-orders domains check'.",
-  "Check that CAA records do not block the certificate authority.",
-] as const;
-
 /** Why a host is in its state, as a sentence. Undefined if nothing is wrong with it. */
 export function causeOf(host: SeenHost): string | undefined {
   const { status, seen } = host;
   const [reason] = withoutImplied(seen.reasons);
   if (reason !== undefined) return REASONS[reason.code].title;
-  return status.attention && ATTENTION[status.attention].cause;
+  return status.attention && adviceFor(status)[0];
 }
 
 /** A step on the way of a host to live, as its owner experiences it. */
@@ -196,7 +149,6 @@ export interface StackStatus {
   readonly state: HostState;
   /** Present only in the state `needs_attention`. */
   readonly attention?: AttentionReason;
-  /** The cause of this state. */
   readonly reason: string;
   /** The next steps, one per entry. Empty if there is nothing to do. */
   readonly next: readonly string[];
@@ -210,7 +162,6 @@ export interface StackStatus {
 
 /** A DNS record in the outputs of a stack. */
 export interface StackRecord {
-  /** The zone that the record belongs to. */
   readonly zone: string;
   readonly type: string;
   /** Relative to the zone, as providers take it; `@` at the apex. */
@@ -234,13 +185,11 @@ export interface StackHost extends StackStatus {
 }
 
 /** A host for which a stack awaits a certificate. */
-export interface AwaitingHost {
+export interface AwaitingHost extends Pick<StackHost, "dns"> {
   readonly host: string;
-  readonly dns: StackHost["dns"];
   /** The number that the host has under `reverify`. */
   readonly reverify: number;
-  /** The record by which ACM validates the host, as far as it is known. */
-  readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
+  readonly validationRecord: { readonly name: string; readonly value: string };
 }
 
 /** The states in which ACM can have a certificate, those in which it has been issued first. */
@@ -276,28 +225,59 @@ interface ManualHost extends Pick<AwaitingHost, "host" | "reverify"> {
 
 /** The status of a host whose records the operator sets. Pure. */
 export function describeManualHost(manual: ManualHost): StackStatus {
-  const { host, isPrepared, certificate, reverify, seen } = manual;
+  const { host, isPrepared, certificate, requestedAt, reverify, seen } = manual;
   const authority = (certificate && ENDED[certificate]) ?? (isPrepared ? "issued" : "requested");
   const facts = { authority, ...(seen && { dns: seen.dns, reasons: seen.reasons }) };
   const { state, attention } = nextStatus(addHost(host, 0), facts, 0);
-  const status = { state, ...(attention && { attention }) };
-  const renew = describeReverify(host, reverify);
+  const describe = (reason: string, ...next: readonly string[]): StackStatus => {
+    return { state, ...(attention && { attention }), reason, next };
+  };
+  const renew = `Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update.`;
   if (attention === "validation_timed_out") {
     const reason = `ACM gave up, because it did not find the validation record within ${HOURS} hours of the request.`;
-    const next = [renew, "Then set the validationRecord in the outputs at the DNS provider."];
-    return { ...status, reason, next };
+    return describe(reason, renew, "Then set the validationRecord in the outputs at the DNS provider.");
   }
   if (certificate === "FAILED") {
     const check = `Check that CAA records do not block the certificate authority, and that ACM accepts the name: the console of ACM shows the reason.`;
-    const reason = "ACM rejected the request for the certificate (FAILED).";
-    return { ...status, reason, next: [check, renew] };
+    return describe("ACM rejected the request for the certificate (FAILED).", check, renew);
   }
   if (attention !== undefined) {
     const keep = "Check that the validationRecord is still set at the DNS provider: renewals need it.";
-    return { ...status, reason: `The certificate is no longer valid (${certificate}).`, next: [keep, renew] };
+    return describe(`The certificate is no longer valid (${certificate}).`, keep, renew);
   }
-  return { ...status, ...(isPrepared ? describeIssued(manual) : describeAwaited(state, manual)) };
+  const found = (seen?.reasons ?? []).map(({ code, ...reason }) => {
+    return { code, found: escapeControls(reason.found), fix: escapeControls(reason.fix) };
+  });
+  const validation = found.find(({ code }) => code === "validation_record");
+  if (!isPrepared) {
+    const period = periodOf(requestedAt);
+    const since = period.since === undefined ? "" : ` since ${period.since}`;
+    const until = period.until === undefined ? "" : `, at ${period.until}`;
+    const update =
+      "Update again once ACM has issued the certificate: the outputs then have the host's record.";
+    const requested = `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`;
+    const late = `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${renew}`;
+    if (state === "certificate_pending") return { ...describe(requested, update, late), ...period };
+    const waits = `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`;
+    const step = `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`;
+    return { ...describe(waits, step, ...(validation ? [validation.fix] : []), update), ...period };
+  }
+  if (seen?.dns === "ok") {
+    if (validation === undefined) return SERVED;
+    const reason = `${SERVED.reason} The certificate cannot be renewed, because its validation record is not right: ${validation.found}.`;
+    return describe(reason, validation.fix);
+  }
+  const [problem] = found;
+  const update = "Update again once it is set: the host is then reported as live.";
+  if (problem === undefined) {
+    const reason = "The certificate has been issued. The record of the host has not been checked.";
+    return describe(reason, "Set the record at the DNS provider.", update);
+  }
+  const reason = `The certificate has been issued. The record of the host has not been observed yet: ${problem.found}.`;
+  return describe(reason, problem.fix, PROPAGATION, update);
 }
+
+const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);
 
 const ENDED: Readonly<Partial<Record<CertificateStatus, AuthorityAnswer>>> = {
   VALIDATION_TIMED_OUT: "timed_out",
@@ -307,51 +287,6 @@ const ENDED: Readonly<Partial<Record<CertificateStatus, AuthorityAnswer>>> = {
   INACTIVE: "rejected",
 };
 
-/** A host whose certificate has not been issued. */
-function describeAwaited(
-  state: HostState,
-  { host, requestedAt, reverify, seen }: ManualHost,
-): Omit<StackStatus, "state"> {
-  const period = periodOf(requestedAt);
-  const since = period.since === undefined ? "" : ` since ${period.since}`;
-  const until = period.until === undefined ? "" : `, at ${period.until}`;
-  const update = "Update again once ACM has issued the certificate: the outputs then have the host's record.";
-  if (state === "certificate_pending") {
-    const reason = `The validation record is set. The certificate has been requested${since}; ACM issues it automatically, usually within minutes.`;
-    const late = `If it takes longer than ${CERTIFICATE_TIMEOUT_MS / MINUTE_MS} minutes: check that CAA records do not block the certificate authority. ${describeReverify(host, reverify)}`;
-    return { reason, next: [update, late], ...period };
-  }
-  const problem = seen?.reasons.find(({ code }) => code === "validation_record");
-  const reason = `ACM waits for the validation record${since}. It stops ${HOURS} hours after the request${until}.`;
-  const step = `Set the validationRecord at the DNS provider, and keep it: renewals need it. ${PROPAGATION}`;
-  const fixes = problem === undefined ? [] : [escapeControls(problem.fix)];
-  return { reason, next: [step, ...fixes, update], ...period };
-}
-
-/** A host whose certificate has been issued. */
-function describeIssued({ seen }: ManualHost): Omit<StackStatus, "state"> {
-  const validation = seen?.reasons.find(({ code }) => code === "validation_record");
-  if (seen?.dns === "ok" && validation !== undefined) {
-    const reason = `${SERVED.reason} The certificate cannot be renewed, because its validation record is not right: ${escapeControls(validation.found)}.`;
-    return { reason, next: [escapeControls(validation.fix)] };
-  }
-  if (seen?.dns === "ok") return SERVED;
-  const [problem] = seen?.reasons ?? [];
-  const update = "Update again once it is set: the host is then reported as live.";
-  if (problem === undefined) {
-    const reason = "The certificate has been issued. The record of the host has not been checked.";
-    return { reason, next: ["Set the record at the DNS provider.", update] };
-  }
-  const reason = `The certificate has been issued. The record of the host has not been observed yet: ${escapeControls(problem.found)}.`;
-  return { reason, next: [escapeControls(problem.fix), PROPAGATION, update] };
-}
-
-const HOURS = VALIDATION_TIMEOUT_MS / (60 * MINUTE_MS);
-
-function describeReverify(host: string, reverify: number): string {
-  return `Request a new certificate: set store-orders:reverify to { ${host}: ${reverify + 1} } and update.`;
-}
-
 function periodOf(requestedAt: string | undefined): Pick<StackStatus, "since" | "until"> {
   const start = Date.parse(requestedAt ?? "");
   if (Number.isNaN(start)) return {};
@@ -360,15 +295,14 @@ function periodOf(requestedAt: string | undefined): Pick<StackStatus, "since" | 
 
 /** The steps after an update that has waited for a certificate in vain: what the authority looks at, in this order. */
 export function stepsWithoutCertificate(awaiting: AwaitingHost): readonly string[] {
-  const { host, dns, reverify, validationRecord } = awaiting;
+  const { host, dns, reverify, validationRecord: record } = awaiting;
   const { place, hides } = STACK_ZONES[dns] ?? {};
   const where =
     place === undefined
       ? "at the DNS provider, and set it. A provider that proxies or flattens it answers with addresses: switch that off."
       : `${place}. ${SET_AGAIN} ${hides}`;
-  const { name = `<the validationRecord of ${host}>`, value = "its value" } = validationRecord ?? {};
   return [
-    `Ask DNS for the validation record: 'dig +short CNAME ${name}' has to print ${value}.`,
+    `Ask DNS for the validation record: 'dig +short CNAME ${record.name}' has to print ${record.value}.`,
     `If it prints nothing or something else, look at this record ${where}`,
     `If it is right there, DNS asks other servers: 'dig +short NS', with the domain of the zone, has to print the name servers of this zone. Correct them at the registrar, or in the zone above.`,
     `If DNS has it, a CAA record can forbid the certificate: 'dig +short CAA ${host}', then the same for each domain above it. The first answer, if any, has to allow amazon.com.`,
@@ -377,7 +311,6 @@ export function stepsWithoutCertificate(awaiting: AwaitingHost): readonly string
 }
 
 /** The line of the log when ACM has named the record that it waits for. */
-export function describeWait({ host, validationRecord }: AwaitingHost): string {
-  const { name, value } = validationRecord ?? {};
+export function describeWait({ host, validationRecord: { name, value } }: AwaitingHost): string {
   return `${host}: ACM issues the certificate once DNS has the record CNAME ${name} → ${value}.`;
 }

@@ -14,7 +14,6 @@ export function explainRecords(input: HostCheckInput) {
   const { isValidation, deployment = "manual" } = input;
   const ofStack = STACK_ZONES[deployment];
   const provider = `At the DNS provider of ${zone}`;
-  // The delegation is a matter of the registrar, or of the zone above.
   const enterNameServers =
     registrableDomainOf(zone) === zone
       ? "enter those at the registrar"
@@ -36,10 +35,8 @@ export function explainRecords(input: HostCheckInput) {
     return `${own} record: name ${label}, value ${value}, ${ttl}`;
   }
 
-  /** What is right, with the addresses that this has. */
-  function rightWith(expected: readonly string[]): string {
-    return addresses !== undefined || expected.length === 0 ? right : `${right} (${expected.join(", ")})`;
-  }
+  const rightWith = (expected: readonly string[]): string =>
+    addresses !== undefined || expected.length === 0 ? right : `${right} (${expected.join(", ")})`;
 
   function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
     const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
@@ -69,28 +66,22 @@ export function explainRecords(input: HostCheckInput) {
   }
 
   return {
-    /** `completed`: the full name of the record if it was completed with the zone, as many providers do. */
-    missing(
-      found: string,
-      completed: string | undefined,
-      beside: readonly string[],
-      wanted?: readonly string[],
-    ): Reason {
+    missing(found: string, beside: readonly string[] = [], wanted?: readonly string[]): Reason {
+      return reason("record_missing", found, `${set(`add the ${records(wanted)}.`)}${move(beside)}`);
+    },
+
+    /** `completed`: the full name of the record, which was completed with the zone, as many providers do. */
+    misnamed(found: string, completed: string, beside: readonly string[]): Reason {
       const kind = addresses === undefined ? "CNAME record" : "records";
-      const fix =
-        completed === undefined
-          ? `add the ${records(wanted)}.`
-          : `rename the ${kind} ${completed} to ${label}: the provider appends the zone to the name.`;
+      const fix = `rename the ${kind} ${completed} to ${label}: the provider appends the zone to the name.`;
       return reason("record_missing", found, `${set(fix)}${move(beside)}`);
     },
 
-    /** The zone's own name servers have the right record, the resolver has an old answer. */
     outdated([first]: readonly Reason[]): Reason {
       const found = `${first?.found}; the name servers of ${zone} have the record`;
       return reason("answer_outdated", found, `Nothing is left to do at the DNS provider. ${MEMORY}`);
     },
 
-    /** The zone's own name servers have another answer than the resolver. */
     outdatedNote: `This is what the name servers of ${zone} answer now. ${MEMORY}`,
 
     disagreement(said: readonly ServerResult[]): Reason {
@@ -117,7 +108,6 @@ export function explainRecords(input: HostCheckInput) {
       return reason(code, found, set(fix));
     },
 
-    /** The host has other records beside its CNAME: some visitors reach them. */
     mixedRecords(addresses: readonly string[], beside: readonly string[]): Reason {
       const found = [formatAddresses(addresses), ...beside.map((each) => `${each} records`)].filter(Boolean);
       const first =
@@ -126,7 +116,6 @@ export function explainRecords(input: HostCheckInput) {
       return reason("blocking_address", `${found.join(", ")}, beside a CNAME`, fix);
     },
 
-    /** Some addresses of the host are not the platform's, or not known to be. */
     strayAddresses({ strays, expected, mayHaveMore }: AddressComparison): Reason {
       const fix = mayHaveMore
         ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
@@ -140,11 +129,7 @@ export function explainRecords(input: HostCheckInput) {
       const code = apex ? "wrong_target" : "blocking_address";
       const found = formatAddresses(strays);
       const wanted = apex ? rightWith(expected) : right;
-      if (strays.some(isPrivateAddress)) {
-        const fix =
-          "An internal DNS server answers, which visitors do not ask. Check again with a public one, such as --resolver 1.1.1.1.";
-        return reason(code, `${found} (private)`, fix, wanted);
-      }
+      if (strays.some(isPrivateAddress)) return reason(code, `${found} (private)`, INTERNAL, wanted);
       if (strays.some(isProxyAddress)) {
         const byHand = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
         const fix = ofStack === undefined ? byHand : set("");
@@ -163,11 +148,12 @@ export function explainRecords(input: HostCheckInput) {
       return reason(code, `${found}, as for every name that matches a wildcard record`, fix);
     },
 
-    /** The platform has not assigned a target. The record can be set only afterwards. */
+    /** The platform has not assigned a target. */
     unknownTarget(isValidated: boolean): Reason {
-      const fix = isValidated
-        ? "The certificate's validation record is set: wait until it has been issued, and deploy again."
-        : "Set the certificate's validation record from the stack's outputs, wait until it has been issued, and deploy again.";
+      const set = isValidated
+        ? "The certificate's validation record is set:"
+        : "Set the certificate's validation record from the stack's outputs,";
+      const fix = `${set} wait until it has been issued, and deploy again.`;
       return reason("target_unknown", "no target, because the certificate has not been issued", fix);
     },
 
@@ -185,28 +171,26 @@ export function explainRecords(input: HostCheckInput) {
     /** The name servers to which the parent delegates the zone fail. `isSigned`: the parent has its keys (DNSSEC). */
     lameZone(
       parent: string,
-      delegated: readonly string[],
+      servers: readonly string[],
       failing: readonly string[],
       isSigned: boolean,
     ): Reason {
       const found = [`SERVFAIL for ${zone}, while ${parent} answers`, ...failing].join("; ");
-      const servers = delegated.length === 0 ? "" : ` to ${delegated.join(", ")}`;
-      const dnssec = !isSigned
-        ? ""
-        : failing.length === 0 && delegated.length > 0
-          ? ` The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`
-          : ` The parent has DS records of ${zone} (DNSSEC): they must match its keys.`;
-      const fix = `DNS delegates ${zone}${servers}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers}.${dnssec}`;
+      const to = servers.length === 0 ? "" : ` to ${servers.join(", ")}`;
+      const keys =
+        failing.length === 0 && servers.length > 0
+          ? `The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`
+          : `The parent has DS records of ${zone} (DNSSEC): they must match its keys.`;
+      const dnssec = isSigned ? ` ${keys}` : "";
+      const fix = `DNS delegates ${zone}${to}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers}.${dnssec}`;
       return reason("zone_lame", found, fix, `an answer from the name servers of ${zone}`, zone);
     },
 
-    /** A lookup failed. It says nothing about the domain, so the state is unknown. */
     unanswered(name: string, failure: DnsFailure): Reason {
       const fix = `Retry, or use another resolver. If it keeps failing, check the name servers of ${locateInZone(name).zone}.`;
       return reason("dns_unanswered", `${name}: ${DNS_FAILURES[failure]}`, fix, right, name);
     },
 
-    /** The addresses of a host that are the platform's, and the record that they come from. */
     describeAddresses: (found: readonly string[]): string =>
       addresses === undefined
         ? `${formatAddresses(found)}, the addresses of ${target} (${describeApexRecord(apexRecord)})`
@@ -225,6 +209,8 @@ const OF_WRONG_RECORDS: ReadonlySet<ReasonCode> = new Set([
 ]);
 
 const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
+const INTERNAL =
+  "An internal DNS server answers, which visitors do not ask. Check again with a public one, such as --resolver 1.1.1.1.";
 
 function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
   if (type === undefined) return "ALIAS, ANAME or flattened CNAME";

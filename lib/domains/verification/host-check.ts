@@ -5,7 +5,6 @@ import { findNameServers } from "./find-zone.ts";
 import type { Deployment } from "./providers.ts";
 import type { DnsResolver } from "./resolver.ts";
 
-/** The host that a check verifies, with everything that the check depends on. */
 export interface HostCheckInput extends ZoneMatch {
   readonly host: string;
   /** If it is not known, a description that stands for it in the reasons. */
@@ -32,10 +31,7 @@ export interface HostCheckResult {
 /** The result of a check as one name server answers it. */
 export type ServerResult = readonly [server: string, result: HostCheckResult];
 
-/**
- * The result of a check at each name server of a zone that answers it: they can differ while a zone is being moved, or if
- * the registrar lists those of two providers. Empty if none answers.
- */
+/** The results at the name servers of a zone that answer: they differ while it is moved, or is at two providers. */
 export async function checkEach(
   resolver: DnsResolver,
   zone: string,

@@ -70,6 +70,7 @@ export {
   verifyHosts,
 } from "./status/verify.ts";
 export { AUTHORITIES, type CertificateAuthority, findAuthority } from "./verification/caa.ts";
+export type { ZoneHints } from "./verification/find-zone.ts";
 export type { Deployment } from "./verification/providers.ts";
 export {
   type CaaRecord,

@@ -7,9 +7,9 @@ import { isPlatformHost, parseHostname, showHost } from "../../domains/hostname.
 import { type ConfiguredHost, hostsOf } from "../../domains/mapping.ts";
 import { domainsFileJsonSchema } from "../../domains/parse.ts";
 import type { Target } from "../../domains/records.ts";
-import { explainZone, findRecords } from "../../domains/status/facts.ts";
 import { type HostToVerify, MAX_CONCURRENT_HOSTS, verifyHosts } from "../../domains/status/verify.ts";
 import { AUTHORITIES, type CertificateAuthority, findAuthority } from "../../domains/verification/caa.ts";
+import { explainZone, findRecords } from "../../domains/verification/find-zone.ts";
 import type { Deployment } from "../../domains/verification/providers.ts";
 import { memoizeResolver, normalizeName, recordsIn } from "../../domains/verification/resolver.ts";
 import { isWithin } from "../../domains/zone.ts";
@@ -74,8 +74,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
     .addOption(new Option("--tls-port <port>").argParser(readPort).hideHelp())
     .action(async (file: string | undefined, flags: CheckFlags) => {
       const domains = await readHostsToCheck(context, file, flags);
-      const verification = createVerification(flags, domains.deployment);
-      const end = await watchHosts(context, domains, verification);
+      const end = await watchHosts(context, domains, createVerification(flags, domains.deployment));
       if (end !== "live") context.exit(EXIT.failed);
     });
 
@@ -133,7 +132,7 @@ export function createVerification(
   return { resolver, authorities: authority ?? [usual], probe, deployment };
 }
 
-/** Prints each query on a line of its own, such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
+/** Prints a line such as `CNAME www.example.com @1.1.1.1: nxdomain`. */
 function printTo({ log }: CommandContext["terminal"]): AnswerListener {
   return (query, server, answer) => {
     const { outcome } = answer;
@@ -186,27 +185,23 @@ async function readHostsToCheck(
   return { hosts, knownZones: [], deployment: isStack ? "manual" : "machine" };
 }
 
-/** Reads the hosts of a file with their targets. These commands are about DNS, so they check the plan only if it is given. */
+/** These commands are about DNS, so they check the plan only if it is given. */
 function readHosts(file: string, flags: CheckFlags): readonly TargetedHost[] {
   const addresses = readAddresses(flags);
-  if (addresses === undefined && flags.target === undefined)
-    throw invalidInput(
-      "--target",
-      "Give the host that the records point to, or for one machine its --address.",
-    );
+  if (addresses === undefined && flags.target === undefined) throw invalidInput("--target", NO_TARGET);
   const hosts = hostsOf(readDomainsFile(file, flags.plan ?? "pro"));
   if (addresses === undefined) return assignTargets(hosts, flags.target ?? []);
   return hosts.map((host) => ({ ...host, target: addresses }));
 }
 
+const NO_TARGET = "Give the host that the records point to, or for one machine its --address.";
+
 type TargetedHost = HostToVerify & { readonly target: Target };
 
 export function readAddresses(flags: Pick<CheckFlags, "address"> & { readonly target?: unknown }) {
-  if (flags.address !== undefined && flags.target !== undefined) {
-    const reason =
-      "Records either point to the host of a platform or have the addresses of one machine. Omit --target.";
-    throw invalidInput("--address", reason);
-  }
+  const reason =
+    "Records either point to the host of a platform or have the addresses of one machine. Omit --target.";
+  if (flags.address !== undefined && flags.target !== undefined) throw invalidInput("--address", reason);
   return flags.address;
 }
 
@@ -231,11 +226,8 @@ export function readZones(
   return zones;
 }
 
-/** Assigns targets to hosts from the values of `--target`: `VALUE` for every host, or `HOST=VALUE` for one. */
-export function assignTargets(
-  hosts: readonly ConfiguredHost[],
-  values: readonly string[],
-): readonly TargetedHost[] {
+/** The values are those of `--target`: `VALUE` for every host, or `HOST=VALUE` for one. */
+export function assignTargets(hosts: readonly ConfiguredHost[], values: readonly string[]) {
   const isDomain = (name: string) => hosts.some(({ host }) => host === name);
   const pairs = values.filter((value) => value.includes("="));
   const [common, ...others] = values.filter((value) => !pairs.includes(value));
@@ -261,11 +253,7 @@ export function readTarget(text: string): string {
   return parsed.hostname;
 }
 
-function readPairs(
-  option: string,
-  values: readonly string[],
-  isDomain: (host: string) => boolean,
-): ReadonlyMap<string, string> {
+function readPairs(option: string, values: readonly string[], isDomain: (host: string) => boolean) {
   const pairs = new Map<string, string>();
   for (const text of values) {
     const [host = "", value, ...rest] = text.split("=").map((name) => {

@@ -1,12 +1,9 @@
 import type { Instant } from "../../core/time.ts";
-import { explainTopLevel } from "../hostname.ts";
-import type { ConfiguredHost } from "../mapping.ts";
-import { type DnsRecord, recordsAt, type Target } from "../records.ts";
+import type { Target } from "../records.ts";
 import type { CertificateAuthority } from "../verification/caa.ts";
-import { findZone, type ZoneHints } from "../verification/find-zone.ts";
-import { type Deployment, findApexRecord } from "../verification/providers.ts";
-import { type DnsResolver, recordsIn } from "../verification/resolver.ts";
-import type { ZoneMatch } from "../zone.ts";
+import type { ZoneHints } from "../verification/find-zone.ts";
+import type { Deployment } from "../verification/providers.ts";
+import type { DnsResolver } from "../verification/resolver.ts";
 import type { AspectState, Reason } from "./reasons.ts";
 
 /** The state of the host's records: `ok` if they point to the platform. */
@@ -30,17 +27,12 @@ export interface HostFacts {
 export type AuthorityAnswer = "requested" | "issued" | "rejected" | "timed_out";
 
 /** The result of verifying a host against live DNS: three aspects as one state, with everything that is wrong. */
-export interface Verification extends Omit<HostFacts, "served" | "authority"> {
+export interface Verification extends Required<Pick<HostFacts, "dns" | "certificate">> {
   readonly host: string;
-  /**
-   * `verified` if all are right, `pending_dns` while the records are wrong, `needs_attention` if only the certificate is
-   * forbidden. `unknown` if a lookup failed, which changes no state of the host.
-   */
+  /** `needs_attention` if only the certificate is forbidden, `unknown` if a lookup failed, which changes no `HostStatus`. */
   readonly state: "verified" | "pending_dns" | "needs_attention" | "unknown";
   /** Present only in the state `needs_attention`. */
   readonly attention?: "certificate_forbidden";
-  readonly dns: DnsState;
-  readonly certificate: CertificateState;
   /** The value that is set at the DNS provider. Present only if it points to the target. */
   readonly found?: string;
   readonly reasons: readonly Reason[];
@@ -49,37 +41,16 @@ export interface Verification extends Omit<HostFacts, "served" | "authority"> {
 }
 
 /** Options of `verifyHost`. */
-export interface VerificationOptions {
+export interface VerificationOptions extends ZoneHints {
   readonly resolver: DnsResolver;
-  /**
-   * The platform host that the record must point to, or the addresses of the one machine that serves the host. Omit it if the
-   * platform has not assigned one yet.
-   */
+  /** What the records must point to: the platform host, or the addresses of one machine. Omit it if it is not assigned yet. */
   readonly target?: Target | undefined;
-  /**
-   * The certificate authorities from which the certificate may be requested. One that may issue it suffices.
-   * @default Amazon's
-   */
+  /** The authorities that may be asked for the certificate. One that may issue it suffices. @default Amazon's */
   readonly authorities?: readonly CertificateAuthority[];
-  /** The zone of the host. @default found in DNS */
-  readonly zone?: string | undefined;
-  /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
-  readonly knownZones?: readonly string[];
-  /**
-   * Who sets the records, for the advice. On one machine, the server in front requests the certificates, with the methods that
-   * it has.
-   * @default "manual"
-   */
+  /** Who sets the records. On one machine, the server in front requests the certificates by its methods. @default "manual" */
   readonly deployment?: Deployment | undefined;
   /** The record by which the authority validates the host, if it is set by hand. Renewals need it, too. @default none */
   readonly validationRecord?: { readonly name: string; readonly value: string } | undefined;
-}
-
-/** Says that the top-level domain is not known, or that the zone is a guess. */
-export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
-  if (zoneSource !== "public_suffix_list") return explainTopLevel(zone);
-  const guess = `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`;
-  return [...explainTopLevel(zone), guess];
 }
 
 /** The reason why a visitor's client does not accept the certificate that a host presents. */
@@ -95,17 +66,3 @@ export type CertificateCheck =
 
 /** Reads the certificate of a host. An implementation never throws and returns in bounded time. */
 export type CertificateProbe = (host: string) => Promise<CertificateCheck>;
-
-/** Finds the records that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
-export async function findRecords(
-  resolver: DnsResolver,
-  host: ConfiguredHost,
-  target: Target,
-  hints: ZoneHints,
-): Promise<readonly DnsRecord[]> {
-  const records = recordsAt(await findZone(resolver, host.host, hints), host, target);
-  const [{ type, zone } = {}] = records;
-  if (type !== "ALIAS" || zone === undefined) return records;
-  const own = findApexRecord(recordsIn<"NS">(await resolver(zone, "NS")));
-  return own === undefined ? records : records.map((record) => ({ ...record, type: own, alternatives: [] }));
-}

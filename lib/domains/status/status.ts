@@ -26,7 +26,7 @@ export const ATTENTION_REASONS = [
 /** The reason why a host needs attention. */
 export type AttentionReason = (typeof ATTENTION_REASONS)[number];
 
-/** The status of a host: where it is on its way to live. It is plain data, for a program to store. */
+/** Where a host is on its way to live. It is plain data, for a program to store. */
 export interface HostStatus {
   readonly host: string;
   readonly state: HostState;
@@ -67,8 +67,8 @@ export function statusAt(status: HostStatus, at: Instant): HostStatus {
 }
 
 /**
- * The status of a host after new facts, for a platform that requests the certificate as soon as a host is verified. What
- * was seen later outweighs what was seen earlier. Pure.
+ * The status of a host after new facts, which outweigh earlier ones, for a platform that requests the certificate as soon as
+ * a host is verified. Pure.
  */
 export function nextStatus(before: HostStatus, facts: HostFacts, at: Instant): HostStatus {
   const due = statusAt(before, at);

@@ -1,4 +1,3 @@
-/** Verifies hosts: what DNS has about them, the state that follows, and what to do next. */
 import { mapBounded } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { explainAddresses, parseAddress } from "../addresses.ts";
@@ -7,26 +6,16 @@ import type { DnsRecord } from "../records.ts";
 import { AUTHORITIES, checkCaa } from "../verification/caa.ts";
 import { checkRecords } from "../verification/check-records.ts";
 import { explainRecords } from "../verification/explain-records.ts";
-import { findZone } from "../verification/find-zone.ts";
+import { explainZone, findRecords, findZone } from "../verification/find-zone.ts";
 import type { HostCheckInput, HostCheckResult } from "../verification/host-check.ts";
 import { STACK_ZONES } from "../verification/providers.ts";
 import { type DnsResolver, memoizeResolver, normalizeName } from "../verification/resolver.ts";
 import { placeInZone } from "../zone.ts";
-import {
-  type CertificateCheck,
-  type CertificateProbe,
-  explainZone,
-  findRecords,
-  type Verification,
-  type VerificationOptions,
-} from "./facts.ts";
+import type { CertificateCheck, CertificateProbe, Verification, VerificationOptions } from "./facts.ts";
 import { type AspectState, REASONS, type Reason } from "./reasons.ts";
 import { adviceFor, type StackStatus } from "./steps.ts";
 
-/**
- * Queries live DNS for a host and returns its state with every reason why it is not verified. See
- * lib/domains/README.md#domain-verification.
- */
+/** Queries live DNS for a host. The reasons say why it is not verified: see lib/domains/README.md#domain-verification. */
 export async function verifyHost(host: string, options: VerificationOptions): Promise<Verification> {
   const { resolver, target, authorities = [AUTHORITIES.amazon], deployment, validationRecord } = options;
   const zone = await findZone(resolver, host, options);
@@ -45,7 +34,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
   reasons.push(...validation.filter((one) => !reasons.some(({ code }) => code === one.code)));
   const dns = aspectState<"dns">("dns", reasons) ?? "ok";
   const certificate = aspectState<"certificate">("certificate", reasons) ?? "allowed";
-  const state = summarize(dns, certificate, reasons);
+  const state = summarize({ dns, certificate, reasons });
   return {
     host,
     state,
@@ -62,11 +51,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
   };
 }
 
-function summarize(
-  dns: Verification["dns"],
-  certificate: Verification["certificate"],
-  reasons: readonly Reason[],
-): Verification["state"] {
+function summarize({ dns, certificate, reasons }: Pick<Verification, "dns" | "certificate" | "reasons">) {
   if (dns === "unknown") return "unknown";
   if (dns !== "ok" || reasons.some(({ code }) => REASONS[code].aspect !== "certificate"))
     return "pending_dns";
@@ -74,7 +59,7 @@ function summarize(
   return certificate === "unknown" ? "unknown" : "needs_attention";
 }
 
-/** Checks the record by which the authority validates the host, like the host's own record. */
+/** Checks the record by which the authority validates the host like the host's own. */
 async function checkValidation(
   resolver: DnsResolver,
   input: HostCheckInput,
@@ -97,8 +82,8 @@ function aspectState<A extends "dns" | "certificate">(
   aspect: A,
   reasons: readonly Reason[],
 ): AspectState<A> | undefined {
-  const codes = new Set<string>(reasons.map(({ code }) => code));
-  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && codes.has(code));
+  const isFound = (wanted: string) => reasons.some(({ code }) => code === wanted);
+  const worst = Object.entries(REASONS).find(([code, rule]) => rule.aspect === aspect && isFound(code));
   return worst?.[1].state as AspectState<A> | undefined;
 }
 
@@ -122,7 +107,6 @@ export interface HostReport extends ConfiguredHost, Verification {
   readonly records: readonly DnsRecord[];
   /** The next steps in this state, one per entry. The fix of each reason is in the reason. */
   readonly advice: readonly string[];
-  /** The status of the host in the last update of the stack that serves it, if that was given. */
   readonly stack?: StackStatus;
 }
 

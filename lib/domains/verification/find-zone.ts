@@ -1,3 +1,6 @@
+import { explainTopLevel } from "../hostname.ts";
+import type { ConfiguredHost } from "../mapping.ts";
+import { type DnsRecord, recordsAt, type Target } from "../records.ts";
 import {
   isWithin,
   locateInZone,
@@ -6,20 +9,20 @@ import {
   registrableDomainOf,
   type ZoneMatch,
 } from "../zone.ts";
+import { findApexRecord } from "./providers.ts";
 import { DNS_FAILURES, type DnsAnswer, type DnsResolver, normalizeName, recordsIn } from "./resolver.ts";
 
 /** Knowledge about a zone before DNS is queried. */
 export interface ZoneHints {
-  /** The zone of the host. It overrides the zone found in DNS. */
+  /** The zone of the host. @default found in DNS */
   readonly zone?: string | undefined;
-  /** Zones that are known to exist. They count where DNS does not answer. */
+  /** Zones that are known to exist. They count where DNS does not say which zone a host is in. */
   readonly knownZones?: readonly string[] | undefined;
 }
 
 /**
- * Finds the zone of a host, where DNS has the zone cut: the nearest name with a SOA record, or the owner of the SOA
- * record in a negative answer (RFC 2308, 2). Without an answer it is a known zone, or the registrable domain by the
- * public suffix list.
+ * Finds the zone of a host: the nearest name with a SOA record, or the owner of that in a negative answer (RFC 2308, 2).
+ * Without an answer it is a known zone, or the registrable domain by the public suffix list.
  */
 export async function findZone(
   resolver: DnsResolver,
@@ -45,9 +48,8 @@ export async function findZone(
     return isLame ? placeInZone(host, registrable, "dns") : locateInZone(host, knownZones);
   }
   // The zone above answers for a domain that nobody has registered.
-  if (!isWithin(zone, registrable)) {
+  if (!isWithin(zone, registrable))
     return placeInZone(host, last?.outcome === "nxdomain" ? registrable : zone, "dns");
-  }
   // If a name fails while its parent answers, it may be a zone whose name servers fail.
   const failing = names.slice(0, nearest).findLast((_, index) => isServfail(answers[index]));
   if (failing === undefined) return placeInZone(host, zone, "dns");
@@ -57,6 +59,26 @@ export async function findZone(
 
 function isServfail(answer: DnsAnswer | undefined): boolean {
   return answer?.outcome === "failed" && answer.reason === "servfail";
+}
+
+export function explainZone({ zone, zoneSource }: Pick<ZoneMatch, "zone" | "zoneSource">): readonly string[] {
+  if (zoneSource !== "public_suffix_list") return explainTopLevel(zone);
+  const guess = `DNS did not say which zone this is, so ${zone} is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.`;
+  return [...explainTopLevel(zone), guess];
+}
+
+/** The records that a host needs: in the zone that DNS has, and at an apex of the type that its provider has. */
+export async function findRecords(
+  resolver: DnsResolver,
+  host: ConfiguredHost,
+  target: Target,
+  hints: ZoneHints,
+): Promise<readonly DnsRecord[]> {
+  const records = recordsAt(await findZone(resolver, host.host, hints), host, target);
+  const [{ type, zone } = {}] = records;
+  if (type !== "ALIAS" || zone === undefined) return records;
+  const own = findApexRecord(recordsIn<"NS">(await resolver(zone, "NS")));
+  return own === undefined ? records : records.map((record) => ({ ...record, type: own, alternatives: [] }));
 }
 
 /** The name servers to which a zone's parent delegates it. Empty if they cannot be found. */
@@ -85,9 +107,8 @@ export async function findLameServers(
 }
 
 /**
- * The name servers of a zone that answer for it, in the order of their names, each with a resolver that asks it for the names
- * in the zone, so that no answer is a remembered one, and the given resolver for all others. Empty if they cannot be
- * queried. They are asked at the addresses that the resolver has for them.
+ * The name servers of a zone that answer for it, by name, each with a resolver that asks it, at the addresses that the given
+ * resolver has for it, for the names in the zone, and the given one for all others. Empty if they cannot be queried.
  */
 export async function findNameServers(
   resolver: DnsResolver,

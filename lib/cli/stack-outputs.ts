@@ -46,7 +46,6 @@ const hostSchema = z.object({
   validationRecord: z.object(recordShape).partial().optional(),
 } satisfies Record<keyof StackHost, z.ZodType>);
 
-/** A part of the outputs that is read, or missing. */
 type Shape<Output> = { readonly [Part in keyof Output]-?: z.ZodType<Output[Part] | undefined> };
 
 const domainsOutput = z.record(hostname, hostSchema, {
@@ -55,13 +54,13 @@ const domainsOutput = z.record(hostname, hostSchema, {
 
 /**
  * Reads the outputs of a stack as JSON: all of them, or only `domains` (`domainStatus` of a program of your own). The
- * path `-` stands for standard input. Throws an `InvalidInputError` if they are not those of this service.
+ * path `-` stands for standard input.
  */
 export async function readStackDomains(
   path: string,
-  terminal: Pick<Terminal, "input">,
+  { input }: Pick<Terminal, "input">,
 ): Promise<StackDomains> {
-  const content = await readOutputs(path, terminal);
+  const content = await readOutputs(path, input);
   const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
   const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
   if (!parsed.success) {
@@ -86,7 +85,7 @@ export async function readStackDomains(
   };
 }
 
-async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Promise<unknown> {
+async function readOutputs(path: string, input: Terminal["input"]): Promise<unknown> {
   const read = path === "-" ? await readInput(input) : readTextFile(path, MAX_OUTPUT_BYTES);
   if (!read.ok) throw invalidInput(path, `${read.message} ${HINT}`);
   try {
@@ -96,7 +95,7 @@ async function readOutputs(path: string, { input }: Pick<Terminal, "input">): Pr
   }
 }
 
-/** More than the outputs of a stack with the most hosts have. */
+/** More than a stack with the most hosts has. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 async function readInput(input: Terminal["input"]) {

@@ -1,4 +1,3 @@
-/** The watch over the hosts of `domains watch`: how it goes on, what has changed, and how that is printed. */
 import { once } from "node:events";
 import { escapeLine, formatDuration, formatTimestamp, toPrintedJson } from "../core/text.ts";
 import type { Instant } from "../core/time.ts";
@@ -42,8 +41,7 @@ export async function watchHosts(
   return "stopped";
 }
 
-/** How a watch ends: every host is live, or one needs attention. */
-export type WatchEnd = "live" | "needs_attention";
+type WatchEnd = "live" | "needs_attention";
 
 export interface WatchedHost extends SeenHost {
   readonly seen: ObservedHost;
@@ -51,34 +49,24 @@ export interface WatchedHost extends SeenHost {
   readonly news: string;
 }
 
-/**
- * The status of every host after it was observed. `earlier` are those of the last step, `changes` the hosts with news.
- * Pure.
- */
-export function advanceWatch(
-  earlier: readonly WatchedHost[],
-  observed: readonly ObservedHost[],
-  at: Instant,
-) {
+/** The status of every host after it was observed. `changes` are the hosts with news since the last step. Pure. */
+export function advanceWatch(last: readonly WatchedHost[], observed: readonly ObservedHost[], at: Instant) {
   const hosts = observed.map((seen) => {
-    const before = earlier.find(({ status }) => status.host === seen.host);
+    const before = last.find(({ status }) => status.host === seen.host);
     const status = nextStatus(before?.status ?? startStatus(seen, at), seen, at);
     const found = seen.reasons.map(({ code, found }) => `${code} ${found}`);
     return { status, seen, news: [status.state, status.attention, ...found].join("\n") };
   });
-  const changes = hosts.filter(
-    (host) => !earlier.some(({ status, news }) => status.host === host.status.host && news === host.news),
-  );
+  const isOld = (host: WatchedHost) =>
+    last.some(({ status, news }) => status.host === host.status.host && news === host.news);
+  const changes = hosts.filter((host) => !isOld(host));
   const states = hosts.map(({ status }) => status.state);
   const isSettled = states.every((state) => state === "live" || state === "needs_attention");
   const end: WatchEnd = states.includes("needs_attention") ? "needs_attention" : "live";
   return { hosts, changes, end: isSettled ? end : undefined };
 }
 
-/**
- * The status before the first observation. If the stack said since when it awaits a certificate that is not there yet,
- * the time that it may take has begun then, and not with the watch.
- */
+/** The status before the first observation. The time that a certificate may take has begun when the stack requested it. */
 function startStatus({ host, dns, stack, served }: ObservedHost, at: Instant): HostStatus {
   if (stack?.since === undefined || served?.outcome === "valid") return addHost(host, at);
   // A time in the future is from a wrong clock. What is due some time after it would never be.

@@ -1,6 +1,4 @@
-/** IP addresses as DNS records and as the addresses of one machine. */
-
-/** The type of the record for an address. */
+/** The type of the record for an IP address. */
 export type AddressType = "A" | "AAAA";
 
 export const typeOf = (address: string): AddressType => (address.includes(":") ? "AAAA" : "A");
@@ -17,10 +15,11 @@ export function parseAddress(text: string): string | undefined {
 }
 
 /** In one order, because servers vary it. */
-export function formatAddresses(addresses: readonly string[]): string {
-  const typed = addresses.map((address) => `${typeOf(address)} ${address}`);
-  return typed.toSorted().join(", ");
-}
+export const formatAddresses = (addresses: readonly string[]): string =>
+  addresses
+    .map((address) => `${typeOf(address)} ${address}`)
+    .toSorted()
+    .join(", ");
 
 /** True for an address in one of the ranges, each such as `10.0.0.0/8`. */
 export function isInRanges(address: string, ranges: readonly string[]): boolean {
@@ -60,10 +59,9 @@ export const isPrivateAddress = (address: string): boolean =>
 
 /** Says which of the addresses nobody reaches from the internet. */
 export function explainAddresses(addresses: readonly string[]): readonly string[] {
-  return addresses.flatMap((address) => {
-    const range = rangeOf(address);
-    return range === undefined
-      ? []
-      : [`${address} is a ${range} address: no visitor and no certificate authority reaches it.`];
-  });
+  const unreached = addresses.filter((address) => rangeOf(address) !== undefined);
+  return unreached.map(
+    (address) =>
+      `${address} is a ${rangeOf(address)} address: no visitor and no certificate authority reaches it.`,
+  );
 }

@@ -10,13 +10,12 @@ export interface HostLookup extends HostRouter {
   isCustomHost(host: string): Promise<boolean>;
 }
 
-/** The most unknown hosts that are remembered, and the time for which they are. */
 const MAX_UNKNOWN_HOSTS = 10_000;
 const UNKNOWN_TTL_MS = 10_000;
 
 /**
- * Routes by what `find` returns for a host, in lower case: `undefined` if it is unknown. `find` is called for each request,
- * so that a host that is removed is not served from the next one on. Only unknown hosts are remembered, for ten seconds.
+ * Routes by what `find` returns for a host, in lower case: `undefined` if it is unknown. It is called for each request, so that
+ * a removed host is not served from the next one on. Only unknown hosts are remembered, for ten seconds.
  */
 export function hostLookup(
   find: (host: string) => Promise<FoundHost | undefined>,

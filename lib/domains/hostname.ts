@@ -18,7 +18,7 @@ export type HostnameErrorCode =
   | "special_use"
   | "platform_host";
 
-/** A hostname that cannot be used, with the reason and the fix. */
+/** A hostname that cannot be used. The message has the fix. */
 export interface HostnameError {
   readonly ok: false;
   readonly code: HostnameErrorCode;
@@ -28,11 +28,7 @@ export interface HostnameError {
 /** A hostname in normal form (lower case, punycode, no trailing dot), or the reason why the string is not one. */
 export type ParsedHostname = { readonly ok: true; readonly hostname: string } | HostnameError;
 
-/**
- * Parses a public hostname in any spelling: upper or lower case, internationalised or punycode, with or without the
- * trailing dot. Returns an error for a URL, a port, a path, a wildcard, an IP address, a name with a single label, and
- * a public suffix.
- */
+/** Parses a public hostname in any spelling. Public suffixes, and names with a single label, are errors. */
 export function parseHostname(text: string): ParsedHostname {
   // Callers without types may pass anything.
   if (typeof text !== "string" || text === "") return EMPTY;
@@ -44,7 +40,7 @@ export function parseHostname(text: string): ParsedHostname {
   return error ?? { ok: true, hostname };
 }
 
-/** The host of a URL, as the URL standard parses it: a name in lower-case ASCII (UTS 46). Empty if it is not valid. */
+/** A host as the URL standard parses it, in lower-case ASCII (UTS 46). Empty if it is not valid. */
 function parseHost(host: string): string {
   try {
     return new URL(`ws://${host}`).hostname;
@@ -53,7 +49,6 @@ function parseHost(host: string): string {
   }
 }
 
-/** Syntax that is not part of a hostname. The first one that is found is reported. */
 const FOREIGN_SYNTAX: readonly (readonly [RegExp, HostnameError])[] = [
   [
     /^[a-z][a-z0-9+.-]*:\/\//i,
@@ -88,9 +83,8 @@ function validateName(name: string): HostnameError | undefined {
   const labels = name.split(".");
   // The URL parser has completed short addresses, such as 127.1 and 0x7f.1, and rejected other names that end in a number.
   if (/\.\d+$/.test(name)) return IP_ADDRESS;
-  if (labels.includes("")) {
+  if (labels.includes(""))
     return invalid("invalid_label", "The name contains an empty label. Remove the extra dot.");
-  }
   if (name.length > MAX_NAME_CHARS) {
     const message = `The name has ${name.length} characters. Shorten it to ${MAX_NAME_CHARS} or fewer.`;
     return invalid("too_long", message);
@@ -121,9 +115,8 @@ function validateLabel(label: string): HostnameError | undefined {
     return invalid("too_long", message);
   }
   if (!/^[a-z0-9-]*$/.test(label)) return INVALID_IDN;
-  if (label.startsWith("-") || label.endsWith("-")) {
+  if (label.startsWith("-") || label.endsWith("-"))
     return invalid("invalid_label", `The label ${label} starts or ends with a hyphen. Remove it.`);
-  }
   if (!label.startsWith("xn--")) return undefined;
   const written = decodePunycode(label.slice("xn--".length));
   if (written === undefined || parseHost(written) !== label) {
@@ -166,7 +159,7 @@ function decodePunycode(encoded: string): string | undefined {
   return String.fromCodePoint(...output);
 }
 
-/** An internationalised hostname with its own script, for people: `xn--bcher-kva.example (bücher.example)`. Any other as it is. */
+/** For people, an internationalised hostname with its own script: `xn--bcher-kva.example (bücher.example)`. */
 export function showHost(host: string): string {
   const written = host.replace(/(?<![^.])xn--([^.]+)/g, (label, encoded) => decodePunycode(encoded) ?? label);
   return written === host ? host : `${host} (${written})`;
@@ -179,10 +172,7 @@ const LOOK_ALIKE_SCRIPTS = [
   ["Cyrillic", /\p{Script=Cyrillic}/u],
 ] as const;
 
-/**
- * Says that a hostname ends with no known top-level domain, which is probably a typing error. This is no reason to reject
- * it: there will be new ones.
- */
+/** An unknown top-level domain is probably a typing error, and no reason to reject it: there will be new ones. */
 export function explainTopLevel(host: string): readonly string[] {
   if (parse(host, { extractHostname: false }).isIcann) return [];
   const name = host.slice(host.lastIndexOf(".") + 1);
@@ -205,46 +195,31 @@ const INVALID_IDN = invalid(
   "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.",
 );
 
-/**
- * Parses a host that can serve a project: a public hostname in any spelling. Returns an error for everything that
- * `parseHostname` rejects, for special-use names such as `orders.local`, and for the cloud platform's own names.
- */
+/** The same for a host that can serve a project: special-use names and those of the cloud platform are errors, too. */
 export function parseCustomHost(host: string): ParsedHostname {
   const parsed = parseHostname(host);
   if (!parsed.ok) return parsed;
   const { hostname } = parsed;
-  const reserved = findReserved(hostname, SPECIAL_USE_DOMAINS);
-  const special = `${hostname} ends with .${reserved}, a special-use name: nobody can register it, and no certificate is issued for it.`;
-  if (reserved !== undefined) return rejectHost("special_use", special);
-  if (!isPlatformHost(hostname)) return parsed;
-  const ofPlatform = `${hostname} belongs to the cloud platform, whose own host always serves.`;
-  return rejectHost("platform_host", ofPlatform);
+  const reserved = SPECIAL_USE_DOMAINS.find((domain) => isWithin(hostname, domain));
+  const fix = "Write a host under a domain of your own, such as orders.example.com.";
+  const special = `${hostname} ends with .${reserved}, a special-use name: nobody can register it, and no certificate is issued for it. ${fix}`;
+  if (reserved !== undefined) return invalid("special_use", special);
+  const ofPlatform = `${hostname} belongs to the cloud platform, whose own host always serves. ${fix}`;
+  return isPlatformHost(hostname) ? invalid("platform_host", ofPlatform) : parsed;
 }
 
 /** Names that are reserved for special use (RFC 6761, 6762, 7686, 9476; ICANN for .internal). */
 const SPECIAL_USE_DOMAINS = "alt arpa example internal invalid local localhost onion test".split(" ");
 
 export function isPlatformHost(host: string): boolean {
-  return findReserved(host, PLATFORM_DOMAINS) !== undefined;
+  return PLATFORM_DOMAINS.some((domain) => isWithin(host, domain));
 }
 
-/**
- * The partitions of AWS that are on the internet, by the beginning of their regions' names, each with the domains of its
- * names (partitions.json of the AWS SDK).
- */
+/** The domains of AWS's partitions, by the beginning of their regions' names (partitions.json of the AWS SDK). */
 export const AWS_PARTITIONS: Readonly<Record<string, readonly string[]>> = {
   cn: ["amazonaws.com.cn", "amazonwebservices.com.cn"],
   "us-gov": ["amazonaws.com", "api.aws"],
   eusc: ["amazonaws.eu", "amazonwebservices.eu"],
 };
 
-/** The domains under which AWS assigns names, such as those of API Gateway. */
 const PLATFORM_DOMAINS = ["on.aws", "cloudfront.net", ...Object.values(AWS_PARTITIONS).flat()];
-
-function findReserved(hostname: string, domains: readonly string[]): string | undefined {
-  return domains.find((domain) => isWithin(hostname, domain));
-}
-
-function rejectHost(code: HostnameErrorCode, reason: string): ParsedHostname {
-  return invalid(code, `${reason} Write a host under a domain of your own, such as orders.example.com.`);
-}

@@ -4,9 +4,8 @@ declare abstract class Validated {
 }
 
 /**
- * The custom hosts of a project. Every value of this type has been validated by `defineDomains`, `parseDomains` or
- * `parseDomainsFile`; every name is in lower case, punycode, without the trailing dot. See
- * lib/domains/README.md#domain-mapping.
+ * The custom hosts of a project, validated by `defineDomains`, `parseDomains` or `parseDomainsFile`: names are in lower case,
+ * punycode, without the trailing dot. See lib/domains/README.md#domain-mapping.
  */
 export interface DomainMapping extends Validated {
   /** The host that the project is published under. Without it there is no custom host at all. */
@@ -49,19 +48,13 @@ export function hostsOf({ primary, aliases, redirects }: DomainMapping): readonl
   ];
 }
 
-/**
- * Writes a mapping as short JSON, for an environment variable: hosts are separated by spaces, and redirects need only
- * their host, because all lead to the primary.
- */
+/** Writes a mapping as short JSON, for an environment variable: all redirects lead to the primary. */
 export function serializeDomains({ primary, aliases, redirects }: DomainMapping): string {
   const hosts = { aliases: aliases.join(" "), redirects: redirects.map(({ from }) => from).join(" ") };
   return JSON.stringify({ primary, ...hosts });
 }
 
-/**
- * Reads the output of `serializeDomains`, without validating it again: for a process that gets its mapping from a
- * validated deployment and must stay small. Every other source is validated by one of the functions in parse.ts.
- */
+/** Reads the output of `serializeDomains` without the validation, in a deployed process that must stay small. */
 export function deserializeDomains(json: string): DomainMapping {
   const { primary, aliases, redirects } = JSON.parse(json);
   const hostsIn = (text: string) => text.split(" ").filter(Boolean);

@@ -47,7 +47,7 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => toIssues(issue, keysAt))),
   ];
   if (!parsed.success || issues.length > 0) return { ok: false, code: "invalid_domains", issues };
-  // This is the only place where a mapping becomes a validated one.
+  // Only here, a mapping becomes a validated one.
   return { ok: true, domains: parsed.data.domains as object as DomainMapping };
 }
 
@@ -126,12 +126,12 @@ const domainsFileSchema = withoutEval(() =>
   z.strictObject({ domains: domainsSchema }, { error: "Write the mapping under 'domains'." }),
 );
 
-/** Returns the JSON Schema (2020-12) of the `domains` mapping. It cannot express the rules of hostnames. */
+/** The JSON Schema (2020-12) of the `domains` mapping. It cannot express the rules of hostnames. */
 export function domainsJsonSchema(): object {
   return z.toJSONSchema(domainsSchema, { io: "input" });
 }
 
-/** Returns the JSON Schema (2020-12) of a domains file, for editors. */
+/** The JSON Schema (2020-12) of a domains file, for editors. */
 export function domainsFileJsonSchema(): object {
   return z.toJSONSchema(domainsFileSchema, { io: "input" });
 }
@@ -141,10 +141,7 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(path.length === 1 ? domainsSchema.shape : redirectSchema.shape);
 }
 
-/**
- * Finds the hosts of a mapping with valid fields that contradict each other: aliases or redirects without a primary, a host
- * with two roles, and redirects to a host other than the primary. See lib/domains/README.md#domain-mapping.
- */
+/** The hosts of a mapping with valid fields that contradict each other: see lib/domains/README.md#domain-mapping. */
 function* findHostConflicts({ primary, aliases, redirects }: Pick<DomainMapping, keyof DomainMapping>) {
   if (primary === undefined) {
     const message = "Write the primary, such as orders.example.com: aliases and redirects need one.";

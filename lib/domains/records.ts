@@ -2,7 +2,7 @@ import { type AddressType, typeOf } from "./addresses.ts";
 import { type ConfiguredHost, type DomainMapping, hostsOf } from "./mapping.ts";
 import { locateInZone, type ZoneMatch } from "./zone.ts";
 
-/** The TTL of the records, in seconds: the time for which a resolver may cache them. */
+/** The time for which a resolver may cache the records. */
 export const RECORD_TTL_SECONDS = 3600;
 
 /** Where hosts are served: the platform host, or the addresses of the one machine that serves them. */
@@ -10,9 +10,8 @@ export type Target = string | readonly string[];
 
 /** A record to create at the DNS provider. See lib/domains/README.md#dns-records. */
 export interface DnsRecord extends ConfiguredHost {
-  /** The zone that the record belongs to. */
   readonly zone: string;
-  /** The source of the zone. If it is a guess by the public suffix list, check it at the DNS provider. */
+  /** If it is a guess by the public suffix list, check the zone at the DNS provider. */
   readonly zoneSource: ZoneMatch["zoneSource"];
   readonly type: "CNAME" | "ALIAS" | "ANAME" | AddressType;
   /** The value of the provider's name field: the label or labels below the zone, `@` at the apex. */
@@ -25,9 +24,6 @@ export interface DnsRecord extends ConfiguredHost {
   readonly alternatives: readonly string[];
 }
 
-/** Alternatives to ALIAS at an apex, if the provider has none: another name for it, or a CNAME that it flattens. */
-const APEX_ALTERNATIVES = ["ANAME", "CNAME, if the provider flattens it"] as const;
-
 /** Returns the records of a host in its zone: one that points to the platform host, or one for each address. */
 export function recordsAt(
   { zone, zoneSource, label: name, apex }: ZoneMatch,
@@ -37,11 +33,9 @@ export function recordsAt(
   const common = { host, role, zone, zoneSource, name, ttl: RECORD_TTL_SECONDS } as const;
   if (typeof target !== "string")
     return target.map((value) => ({ ...common, type: typeOf(value), value, alternatives: [] }));
-  const form = apex ? ({ type: "ALIAS", alternatives: APEX_ALTERNATIVES } as const) : CNAME;
-  return [{ ...common, ...form, value: target }];
+  const alternatives = apex ? ["ANAME", "CNAME, if the provider flattens it"] : [];
+  return [{ ...common, type: apex ? "ALIAS" : "CNAME", value: target, alternatives }];
 }
-
-const CNAME = { type: "CNAME", alternatives: [] } as const;
 
 /** Returns the records of every host, the primary first. */
 export function recordsOf(

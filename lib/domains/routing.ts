@@ -9,10 +9,7 @@ export type HostRoute =
 
 /** Routes requests by host: a table, or a lookup that takes time. */
 export interface HostRouter {
-  /**
-   * Routes a request by the value of its `Host` header and its request target (path and query, as sent). Neither can
-   * influence the host in `Location`: it is the configured primary, followed by a path.
-   */
+  /** Routes by the `Host` header and the request target (path and query, as sent). Neither changes the host in `Location`. */
   route(host: string | null | undefined, target: string): HostRoute | Promise<HostRoute>;
 }
 
@@ -23,10 +20,7 @@ export interface HostTable extends HostRouter {
   route(host: string | null | undefined, target: string): HostRoute;
 }
 
-/**
- * Builds the table of a mapping. The platform's own hosts always serve. An empty mapping means that no other host
- * does; without a mapping every host serves.
- */
+/** Builds the table of a mapping. The platform's hosts always serve, with an empty mapping only these, without one every host. */
 export function hostTable(
   domains: DomainMapping | undefined,
   platformHosts: readonly string[] = [],
@@ -68,16 +62,12 @@ export function routeTo(
 const SERVE: HostRoute = { action: "serve" };
 export const MISDIRECTED: HostRoute = { action: "misdirected" };
 
-/**
- * A name or an IPv6 address in brackets, optionally with a trailing dot and a port, which are ignored. Names of
- * containers may have underscores.
- */
+/** A name, or an IPv6 address in brackets, with a trailing dot and a port to ignore. Names of containers have underscores. */
 const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])\.?(?::\d{0,5})?$/i;
 
 /** A path starts with a slash and has only characters that are safe in a header: no line break, above all. */
 const PATH = /^\/[\x21-\x7e\x80-\xff]*$/;
 
-/** The longest name of a host in DNS, in characters. */
 const MAX_HOST_CHARS = 253;
 
 /** The name in a `Host` header, in lower case; empty if the header is invalid. */
@@ -86,10 +76,7 @@ export function bareHost(host: string): string {
   return name.length > MAX_HOST_CHARS ? "" : name;
 }
 
-/**
- * The path and query of a request target. The host of an absolute-form target (RFC 9112, 3.2.2) must match the Host
- * header; the asterisk form has no path.
- */
+/** The host of an absolute-form target (RFC 9112, 3.2.2) must match the Host header; the asterisk form has no path. */
 function pathOf(target: string, host: string): string | undefined {
   if (PATH.test(target)) return target;
   if (target === "" || target === "*") return "/";

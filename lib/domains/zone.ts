@@ -3,18 +3,14 @@ import { getDomain } from "tldts";
 /** The zone of a host, and the label or labels of the host within it (`@` for the zone itself). */
 export interface ZoneMatch {
   readonly zone: string;
-  /** The source of the zone. The public suffix list guesses it: a name below may be a zone of its own. */
+  /** The public suffix list guesses it: a name below may be a zone of its own. */
   readonly zoneSource: "given" | "dns" | "public_suffix_list";
   readonly label: string;
   /** True if the host is the zone itself, which cannot have a CNAME record (RFC 1034, 3.6.2). */
   readonly apex: boolean;
 }
 
-/**
- * Finds the zone of a host without DNS: the longest match among the known zones, otherwise the registrable domain by
- * the public suffix list. The list's private section counts, because names such as `shop.uk.com` are registered and
- * delegated one by one.
- */
+/** The zone of a host without DNS: the longest match among the known zones, otherwise the registrable domain. */
 export function locateInZone(host: string, knownZones: readonly string[] = []): ZoneMatch {
   const [given] = knownZones
     .filter((known) => isWithin(host, known))
@@ -28,7 +24,10 @@ export function placeInZone(host: string, zone: string, zoneSource: ZoneMatch["z
   return { zone, zoneSource, label: apex ? "@" : host.slice(0, -zone.length - 1), apex };
 }
 
-/** The domain that somebody has registered, by the public suffix list. */
+/**
+ * The domain that somebody has registered, by the public suffix list. Its private section counts, because names such as
+ * `shop.uk.com` are registered and delegated one by one.
+ */
 export function registrableDomainOf(host: string): string {
   return getDomain(host, { allowPrivateDomains: true, extractHostname: false }) ?? host;
 }

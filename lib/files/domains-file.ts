@@ -1,12 +1,8 @@
-/**
- * The file that `serve --domains` reads, and that the console shows and changes. Others edit it too: so it is read in bounded
- * time, edited so that its comments and its order stay, and replaced at once.
- */
+/** The file that `serve --domains` reads, and the console changes. Others edit it too: so its comments and its order stay. */
 import { statSync } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as yaml from "yaml";
-
 import { errorMessage, type Issue, invalidInput } from "../core/errors.ts";
 import { explainTopLevel, parseHostname } from "../domains/hostname.ts";
 import { type DomainMapping, hostsOf } from "../domains/mapping.ts";
@@ -34,10 +30,7 @@ export function readDomainsFile(path: string, plan: Plan): DomainMapping {
   return read.value;
 }
 
-/**
- * Returns a function that returns the host table of a domains file as it is now. A changed file that is invalid or
- * missing is reported once, and the previous configuration stays in effect.
- */
+/** Returns the host table of a file as it is now. One that is invalid or missing is reported once, and the last one stays. */
 export function watchDomainsFile(
   path: string,
   plan: Plan,
@@ -73,7 +66,7 @@ export function watchDomainsFile(
   };
 }
 
-/** Changes when the file does, also if a copy keeps the time of another one. Costs only a few microseconds. */
+/** Changes when the file does, also if a copy keeps the time of another one. Costs a few microseconds. */
 function stampOf(path: string): string {
   try {
     const { ctimeNs, mtimeNs, size, ino } = statSync(path, { bigint: true });
@@ -83,16 +76,15 @@ function stampOf(path: string): string {
   }
 }
 
-/** A change of the mapping. A name is in normal form; what is no name is rejected, like anything else in the file. */
+/** A name is in normal form; what is no name is rejected, like anything else in the file. */
 export type DomainChange =
   | { readonly kind: "remove"; readonly host: string }
   /** The first host becomes the primary, whatever its role. */
   | { readonly kind: "add"; readonly host: string; readonly role: "alias" | "redirect" };
 
-/** The result of a change. Unless it is `ok`, the file is as it was. */
+/** Unless it is `ok`, the file is as it was. `invalid_domains`: by the rules of every domains file. */
 export type DomainsChange =
   | { readonly ok: true }
-  /** The rules of every domains file reject the result of the change. */
   | { readonly ok: false; readonly code: "invalid_domains"; readonly issues: readonly Issue[] }
   | Failure;
 
@@ -126,7 +118,7 @@ export async function changeDomainsFile(
   return changed.ok ? replaceFile(path, read, changed.text) : changed;
 }
 
-/** Changes the content of a domains file. Pure. The result is parsed and validated again before it is returned. */
+/** Changes the content of a domains file, and validates the result. Pure. */
 export function changeDomains(
   text: string,
   plan: Plan,
@@ -142,9 +134,8 @@ export function changeDomains(
 }
 
 /**
- * The text of a valid domains file after a change of its document. Comments and the order stay, except a comment at what
- * is removed; the spacing may not. The result is not validated here. Undefined if parts of the file stand for others (YAML
- * anchors, merge keys), so that a change of one place is a change of several, or none.
+ * The text after a change. The spacing may change, and a comment at what is removed goes. Undefined if parts of the file stand
+ * for others (YAML anchors, merge keys), so that a change of one place is a change of several, or none.
  */
 function editText(text: string, document: yaml.Document, change: DomainChange): string | undefined {
   const references: unknown[] = [];
@@ -181,7 +172,7 @@ function insertHost(document: yaml.Document, mapping: yaml.YAMLMap, { host, role
   else mapping.set(document.createNode(key), document.createNode([item], { flow: isAlias }));
 }
 
-/** Removes a host, which the file has in any spelling, with the comment above it. */
+/** The file has the host in any spelling, and a comment above it goes too. */
 function removeHost(mapping: yaml.YAMLMap, host: string): void {
   const isOther = (value: unknown) => {
     const parsed = parseHostname(`${yaml.isMap(value) ? value.get("from") : value}`);
@@ -201,9 +192,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * Replaces a file, unless it has changed since it was read: whoever reads it sees the old or the new content, also after
- * a power failure. Mode and owner stay, and so does a symbolic link that leads to it. The new content is first in a file
- * beside it, whose fixed name admits one writer at a time.
+ * Replaces a file that has not changed since it was read: readers see the old or the new content, also after a power failure.
+ * Mode, owner and a symbolic link stay. The new content is first in a file whose fixed name admits one writer at a time.
  */
 export async function replaceFile(path: string, before: TextFile, text: string): Promise<DomainsChange> {
   const { realPath } = before;

@@ -49,14 +49,8 @@ export async function sendHostPage(
       ${verificationPanel(view, host, checked, context.clock())}
     </div>`;
   const isRunning = checked === undefined && host.target !== undefined;
-  return sendPage(c, {
-    ...page,
-    lead,
-    actions,
-    body,
-    isRunning,
-    notice: result?.notice ?? addedNotice(c, host),
-  });
+  const notice = result?.notice ?? addedNotice(c, host);
+  return sendPage(c, { ...page, lead, actions, body, isRunning, notice });
 }
 
 function addedNotice(c: ConsoleRequest, { host, target }: HostToVerify): Notice | undefined {
@@ -102,26 +96,21 @@ function row(label: string, id: string | undefined, value: string, hint: string)
   </div>`;
 }
 
-/** The verification of a host: its progress to live, every reason, and the next steps. */
 function verificationPanel(
   view: View,
   host: HostToVerify,
   checked: CheckedHost | undefined,
   now: Instant,
 ): Html {
+  if (host.target === undefined) return panel("verification", "Verification", html`<p>${UNKNOWN_TARGET}</p>`);
   const again = checked?.status.state === "needs_attention" ? "Re-verify" : "Verify again";
-  const form = changeForm(
-    view,
-    pathOf(view, "domains", host.host, "verify"),
-    html`<button class="main">${again}</button>`,
-  );
-  const canVerify = host.target !== undefined;
-  const body = !canVerify
-    ? html`<p>${UNKNOWN_TARGET}</p>`
-    : checked === undefined
+  const button = html`<button class="main">${again}</button>`;
+  const actions = changeForm(view, pathOf(view, "domains", host.host, "verify"), button);
+  const body =
+    checked === undefined
       ? html`<p>The host is being looked up. ${PROPAGATION}</p>`
       : html`<p class="small">Looked up at <span class="number">${formatInstant(checked.observedAt)}</span>.</p> ${result(checked, now)}`;
-  return panel("verification", "Verification", body, canVerify ? { actions: form } : {});
+  return panel("verification", "Verification", body, { actions });
 }
 
 function result(checked: CheckedHost, now: Instant): Html {

@@ -1,4 +1,3 @@
-/** The hosts of the project, and how far each is on its way to live. */
 import { mapBounded } from "../../core/concurrency.ts";
 import type { Clock, Instant } from "../../core/time.ts";
 import { hostsOf } from "../../domains/mapping.ts";
@@ -10,20 +9,13 @@ import { type HostToVerify, type ObservedHost, observeHosts } from "../../domain
 import type { CertificateAuthority } from "../../domains/verification/caa.ts";
 import type { Deployment } from "../../domains/verification/providers.ts";
 import type { DnsResolver } from "../../domains/verification/resolver.ts";
-
 import type { FileProblem } from "../../files/config-file.ts";
-import {
-  changeDomainsFile,
-  type DomainChange,
-  type DomainsChange,
-  findDomains,
-} from "../../files/domains-file.ts";
+import { changeDomainsFile, type DomainChange, findDomains } from "../../files/domains-file.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
 
 /** The file that `serve --domains` reads, and the means to verify its hosts. The console changes the file. */
 export interface DomainsOptions {
   readonly path: string;
-  /** The plan of the project. */
   readonly plan: Plan;
   /** The platform host that the records point to, or the addresses of this machine, if known. */
   readonly target?: Target;
@@ -32,10 +24,7 @@ export interface DomainsOptions {
   readonly resolver: DnsResolver;
   readonly authorities: readonly CertificateAuthority[];
   readonly probe: CertificateProbe;
-  /**
-   * The time between two verifications of a host whose progress is on screen, in milliseconds.
-   * @default 15000
-   */
+  /** The time between two verifications of a host on screen. @default 15000 */
   readonly intervalMs?: number;
 }
 
@@ -48,24 +37,16 @@ export interface KnownHosts {
   readonly hosts: readonly HostToVerify[];
 }
 
-export type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
+type HostsSnapshot = KnownHosts | { readonly ok: false; readonly problems: readonly FileProblem[] };
 
 export function primaryOf({ hosts }: KnownHosts): string | undefined {
   return hosts.find(({ role }) => role === "primary")?.host;
 }
 
-export interface DomainsContext {
-  readonly file: {
-    readonly name: string;
-    read(): HostsSnapshot;
-    change(version: string, change: DomainChange): Promise<DomainsChange>;
-  };
-  readonly progress: ReturnType<typeof createProgress>;
-  readonly clock: Clock;
-}
+export type DomainsContext = ReturnType<typeof openDomains>;
 
 /** Opens the domains. Nothing is looked up yet. */
-export function openDomains(options: DomainsOptions, clock: Clock): DomainsContext {
+export function openDomains(options: DomainsOptions, clock: Clock) {
   const { path, plan, target, zones } = options;
   const progress = createProgress(options, clock);
   function read(): HostsSnapshot {
@@ -92,10 +73,7 @@ const MAX_CHECKS = 8;
 /** A live host is looked up again after so many intervals. */
 const LIVE_INTERVALS = 20;
 
-/**
- * Creates the progress of every host, from the time that this console first looks it up: when a page with the host is open.
- * Nothing of it is stored.
- */
+/** The progress of every host since this console first looked it up, for an open page. Nothing of it is stored. */
 export function createProgress(
   { resolver, authorities, probe, intervalMs = 15_000 }: Omit<DomainsOptions, "path" | "plan">,
   clock: Clock,
@@ -116,7 +94,7 @@ export function createProgress(
     checked.set(host.host, { status: nextStatus(before, seen, at), seen, observedAt: at });
   }
 
-  /** One verification of a host at a time. It never throws: an error is part of its result. */
+  /** One verification of a host at a time. It never throws. */
   function start(host: HostToVerify): Promise<void> {
     const started = running.get(host.host) ?? observe(host).finally(() => running.delete(host.host));
     running.set(host.host, started);

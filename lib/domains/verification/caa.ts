@@ -29,7 +29,7 @@ export interface CertificateAuthority {
 
 const SECTIGO_ISSUERS = ["sectigo.com", "usertrust.com", "trust-provider.com", "comodoca.com"] as const;
 
-/** The known certificate authorities, with what their own documents list. */
+/** The known certificate authorities, as their own documents list them. */
 export const AUTHORITIES = {
   // docs.aws.amazon.com/acm/latest/userguide/setup-caa.html
   amazon: { name: "Amazon", issuers: ["amazon.com", "amazontrust.com", "awstrust.com", "amazonaws.com"] },
@@ -68,8 +68,8 @@ export function findAuthority(name: string): CertificateAuthority | undefined {
   return parsed.ok ? { name: parsed.hostname, issuers: [parsed.hostname] } : undefined;
 }
 
-export interface CaaCheckInput extends HostCheckInput {
-  /** The authorities that may request the certificate. One that may issue it suffices. */
+interface CaaCheckInput extends HostCheckInput {
+  /** One that may issue the certificate suffices. */
   readonly authorities: readonly CertificateAuthority[];
 }
 
@@ -77,11 +77,8 @@ type CaaErrorCode = Extract<ReasonCode, "caa_forbids" | "caa_unknown_critical" |
 
 /** The verdict of a set of CAA records on an authority: permitted, with the limits (RFC 8657), or not. */
 type CaaVerdict =
-  | {
-      readonly ok: true;
-      /** One entry per record that permits it, such as `accounturi=https://…`. Empty if one permits it without limits. */
-      readonly limits: readonly string[];
-    }
+  /** One entry per record that permits it, such as `accounturi=https://…`. Empty if one permits it without limits. */
+  | { readonly ok: true; readonly limits: readonly string[] }
   | { readonly ok: false; readonly code: CaaErrorCode };
 
 /**
@@ -111,10 +108,8 @@ export function evaluateCaa(
 const KNOWN_TAGS = ["issue", "issuewild", "iodef"];
 
 /** True for a critical record with a tag that the authority does not know. */
-function isForbidding(
-  { flags, tag }: CaaRecord,
-  { tags = [], criticalBits = 128 }: CertificateAuthority,
-): boolean {
+function isForbidding({ flags, tag }: CaaRecord, authority: CertificateAuthority): boolean {
+  const { tags = [], criticalBits = 128 } = authority;
   return (flags & criticalBits) !== 0 && ![...KNOWN_TAGS, ...tags].includes(tag.toLowerCase());
 }
 
@@ -159,15 +154,16 @@ function permitsMethod(list: string): boolean {
   return read.some((method) => MACHINE_METHODS.includes(method));
 }
 
+/** `queried`: the host, or its ancestor, that was queried; differs from the owner if it is a CNAME. */
+interface CaaSet {
+  readonly owner: string;
+  readonly queried: string;
+  readonly records: readonly CaaRecord[];
+}
+
 type CaaLookup =
   | { readonly outcome: "none" }
-  | {
-      readonly outcome: "found";
-      readonly owner: string;
-      /** The host, or its ancestor, that was queried; differs from the owner if it is a CNAME. */
-      readonly queried: string;
-      readonly records: readonly CaaRecord[];
-    }
+  | ({ readonly outcome: "found" } & CaaSet)
   | { readonly outcome: "failed"; readonly name: string; readonly reason: DnsFailure | "loop" };
 
 /**
@@ -229,9 +225,8 @@ async function checkCaaAt(resolver: DnsResolver, input: CaaCheckInput): Promise<
   }
   const notes = verdicts.flatMap(({ name, verdict }) => {
     if (!verdict.ok) return [`The CAA records at ${owner} permit no certificate of ${name}.`];
-    return verdict.limits.length === 0
-      ? []
-      : [`The CAA records at ${owner} limit ${name}: ${verdict.limits.join(", or ")}.`];
+    const limits = `The CAA records at ${owner} limit ${name}: ${verdict.limits.join(", or ")}.`;
+    return verdict.limits.length === 0 ? [] : [limits];
   });
   return { reasons: [], notes };
 }
@@ -239,7 +234,7 @@ async function checkCaaAt(resolver: DnsResolver, input: CaaCheckInput): Promise<
 /** Explains why a set of CAA records forbids the first authority, and which record to change. */
 function explainCaa(
   { host, target, authorities: [authority] }: CaaCheckInput,
-  { owner, queried, records }: Extract<CaaLookup, { outcome: "found" }>,
+  { owner, queried, records }: CaaSet,
   code: CaaErrorCode,
 ): Reason {
   const issuer = authority?.issuers[0];
@@ -247,10 +242,8 @@ function explainCaa(
   const forbidding = records.filter((record) => authority !== undefined && isForbidding(record, authority));
   const known = [...KNOWN_TAGS, ...(authority?.tags ?? [])].join(", ");
   const meant = records.filter(({ value }) => normalizeName(value.split(";", 1)[0]?.trim() ?? "") === issuer);
-  const unread =
-    meant.length === 0
-      ? ""
-      : `. ${authority?.name} does not read ${meant.map(formatCaa).join(" or ")} as a permission`;
+  const notRead = `. ${authority?.name} does not read ${meant.map(formatCaa).join(" or ")} as a permission`;
+  const unread = meant.length === 0 ? "" : notRead;
   const byCode: Record<CaaErrorCode, readonly [expected: string, change: string, suffix?: string]> = {
     caa_forbids: [`${owner} ${allow}`, `add the record ${allow}`, `; keep the existing records${unread}`],
     caa_unknown_critical: [

@@ -3,8 +3,8 @@ import type { DnsRecord } from "../records.ts";
 import { isWithin } from "../zone.ts";
 
 /**
- * The record with which a DNS provider points an apex, which cannot have its own CNAME record, to another host: by the name of
- * the provider's name servers. A CNAME is flattened: the provider returns the addresses of its target.
+ * The record with which a DNS provider points an apex, which cannot have a CNAME, to another host, by the name of its name
+ * servers. A CNAME is flattened: the provider returns the addresses of its target.
  */
 const APEX_RECORDS: readonly (readonly [nameServers: string, DnsRecord["type"]])[] = [
   ["ns.cloudflare.com", "CNAME"],
@@ -21,9 +21,7 @@ export function findApexRecord(nameServers: readonly string[]): DnsRecord["type"
 export type Deployment = "cloudflare" | "route53" | "manual" | "machine";
 
 /** Where a stack sets its records, and what hides a validation record that is set there. */
-export const STACK_ZONES: Readonly<
-  Partial<Record<Deployment, { readonly place: string; readonly hides: string }>>
-> = {
+export const STACK_ZONES: Readonly<Partial<Record<Deployment, Record<"place" | "hides", string>>>> = {
   cloudflare: {
     place: "in the zone at Cloudflare",
     hides:
@@ -38,13 +36,12 @@ export const SET_AGAIN = "'npx pulumi up --refresh' sets it again if it is missi
  * The addresses of Cloudflare's proxy, as published at https://www.cloudflare.com/ips. They change rarely; if one is
  * missing here, a proxied record is only reported as an ordinary blocking address.
  */
-export const CLOUDFLARE_RANGES: readonly string[] = `
+export const CLOUDFLARE_RANGES: readonly string[] =
+  `
   173.245.48.0/20 103.21.244.0/22 103.22.200.0/22 103.31.4.0/22 141.101.64.0/18 108.162.192.0/18
   190.93.240.0/20 188.114.96.0/20 197.234.240.0/22 198.41.128.0/17 162.158.0.0/15 104.16.0.0/13
   104.24.0.0/14 172.64.0.0/13 131.0.72.0/22 2400:cb00::/32 2606:4700::/32 2803:f800::/32 2405:b500::/32
-  2405:8100::/32 2a06:98c0::/29 2c0f:f248::/32`
-  .trim()
-  .split(/\s+/);
+  2405:8100::/32 2a06:98c0::/29 2c0f:f248::/32`.match(/\S+/g) ?? [];
 
 /** True for an address of Cloudflare's proxy, which hides the target of a record. */
 export const isProxyAddress = (address: string): boolean => isInRanges(address, CLOUDFLARE_RANGES);

@@ -38,10 +38,7 @@ export const DNS_FAILURES = {
   not_authoritative: "not authoritative for the zone",
 } as const;
 
-/**
- * The reason why a lookup failed. A failed lookup says nothing about the records. `not_authoritative`: a name server
- * that was queried directly does not know the zone.
- */
+/** Why a lookup failed, which says nothing about the records. `not_authoritative`: of a name server that was asked itself. */
 export type DnsFailure = keyof typeof DNS_FAILURES;
 
 /** The answer to a query. `nodata`: the name exists, but has no such record. `nxdomain`: it does not exist. */
@@ -49,10 +46,7 @@ export type DnsAnswer<T extends RecordType = RecordType> =
   | {
       readonly outcome: "found";
       readonly records: readonly RecordData[T][];
-      /**
-       * For addresses: true if the name itself has some, false if all of them are behind its CNAME. Missing if the
-       * resolver cannot tell; then a CNAME with address records beside it is not detected.
-       */
+      /** False if all addresses are behind a CNAME. Missing if the resolver cannot tell: others beside it go unnoticed. */
       readonly direct?: boolean;
     }
   | {
@@ -68,19 +62,13 @@ export type DnsAnswer<T extends RecordType = RecordType> =
  */
 export interface DnsResolver {
   <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>>;
-  /**
-   * A resolver that queries name servers at these IP addresses for the records of their own zones, without recursion.
-   * Missing if that is not possible; then a cached answer is not told from a present one.
-   */
+  /** Queries the name servers at these addresses without recursion. @default a cached answer is not told from a present one */
   readonly at?: (addresses: readonly string[]) => DnsResolver;
   /** The same resolver without a memory, if it has one. */
   readonly fresh?: DnsResolver;
 }
 
-/**
- * Wraps a resolver so that it sends each query only once, unless it fails. Meant for one check of many hosts. What a name
- * server of a zone fails to answer is not asked again.
- */
+/** Wraps a resolver for one check of many hosts: it repeats no query, unless it failed at other than a zone's name server. */
 export function memoizeResolver(fresh: DnsResolver, keepsFailures = false): DnsResolver {
   const answers = new Map<string, Promise<DnsAnswer>>();
   const resolve = <T extends RecordType>(name: string, type: T) => {
@@ -107,7 +95,6 @@ export function memoizeResolver(fresh: DnsResolver, keepsFailures = false): DnsR
   });
 }
 
-/** The records of an answer; empty if there are none or the lookup failed. */
 export function recordsIn<T extends RecordType>(answer: DnsAnswer<T>): readonly RecordData[T][] {
   return answer.outcome === "found" ? answer.records : [];
 }
@@ -130,7 +117,7 @@ export interface CnameChain {
   readonly failure?: DnsFailure;
 }
 
-/** Longer chains are not followed, as in resolvers. */
+/** As in resolvers, which follow no longer chain. */
 const MAX_NAMES = 16;
 
 /** Follows the CNAME records of a name with one query per step, so that it can report a loop. */
@@ -140,9 +127,8 @@ export async function followCnames(resolver: DnsResolver, name: string): Promise
     const answer = await resolver(last, "CNAME");
     if (answer.outcome === "failed") return { names, last, end: "failed", failure: answer.reason };
     const next = answer.outcome === "found" ? answer.records[0] : undefined;
-    if (next === undefined) {
+    if (next === undefined)
       return { names, last, end: answer.outcome === "nxdomain" ? "nxdomain" : "exists" };
-    }
     const seen = names.includes(next);
     names.push(next);
     if (seen || names.length > MAX_NAMES) return { names, last: next, end: "loop" };

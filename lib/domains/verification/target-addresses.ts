@@ -3,7 +3,7 @@ import { findNameServers, findZone } from "./find-zone.ts";
 import { type DnsFailure, type DnsResolver, followCnames, recordsIn } from "./resolver.ts";
 
 export interface AddressComparison {
-  /** The addresses that the target was not seen to have. */
+  /** Those that the target was not seen to have. */
   readonly strays: readonly string[];
   readonly expected: readonly string[];
   /** True if the target may have strays that it has not shown. */
@@ -19,9 +19,8 @@ const MAX_CHANCE = 1e-7;
 const MAX_TARGET_ANSWERS = 64;
 
 /**
- * The comparison with a target for one check of a host. Behind one name there can be more addresses than an answer shows. So
- * what its name servers have shown is one set for the whole check, and they are asked again about an address that is not
- * in it: until they would have shown it, if each answer shows any of the target's addresses.
+ * The comparison with a target for one check of a host. A name can have more addresses than an answer shows. So its servers
+ * are asked again about one that none has shown in this check, until they would have: if answers show any of the addresses.
  */
 export function compareWithTarget(resolver: DnsResolver, target: string): TargetComparison {
   const seen = new Set<string>();

@@ -9,7 +9,6 @@ interface Claim {
   readonly fix?: string;
 }
 
-/** What the components of one run know of each other. */
 interface Run {
   readonly claims: (Claim & { readonly name: string; component: pulumi.Resource })[];
   /** The names of the tables of all components so far. */
@@ -32,11 +31,7 @@ export function currentRun(): Run {
   return run;
 }
 
-/**
- * Claims something for a component.
- *
- * @throws {pulumi.RunError} if another component of this program has it, other than the parent
- */
+/** Claims something for a component. Throws a `RunError` if another one of this program has it, other than the parent. */
 export function claim(component: pulumi.Resource, name: string, wanted: Claim[], parent?: pulumi.Resource) {
   const { claims } = currentRun();
   for (const { subject, scope, fix = "Choose another name for one of them." } of wanted) {
@@ -49,7 +44,7 @@ export function claim(component: pulumi.Resource, name: string, wanted: Claim[],
   claims.push(...wanted.map((each) => ({ ...each, name, component })));
 }
 
-/** What a host claims: its record everywhere, and all else with the same AWS provider. */
+/** A host claims its record everywhere, and all else with the same AWS provider. */
 export function hostClaims(name: string, plan: Pick<HostPlan, "host" | "dns">, scope?: unknown): Claim[] {
   const fix =
     "Take the host out of one of them. To move it, see infra/domains/README.md#move-a-host-to-another-component.";

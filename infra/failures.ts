@@ -4,15 +4,13 @@ import { type AwaitingHost, describeWait, stepsWithoutCertificate } from "../lib
 import { MINUTE_MS } from "../lib/plans/windows.ts";
 import { isMocked } from "./mocks.ts";
 
+type Explain = (
+  errors: readonly string[],
+  inputs: Readonly<Record<string, unknown>>,
+) => string | undefined | Promise<string>;
+
 /** An error hook that logs an explanation of a failed operation. Without one, only the provider's errors are shown. */
-function explainOnError(
-  name: string,
-  resource: pulumi.Resource,
-  explain: (
-    errors: readonly string[],
-    inputs: Readonly<Record<string, unknown>>,
-  ) => string | undefined | Promise<string>,
-): pulumi.ErrorHook[] {
+function explainOnError(name: string, resource: pulumi.Resource, explain: Explain): pulumi.ErrorHook[] {
   // Mocks have no engine that could call a hook, and fail on registering one.
   if (isMocked()) return [];
   return [
@@ -49,12 +47,13 @@ export function explainCertificateWait(
   const known = () => new Promise<AwaitingHost>((resolve) => awaiting.apply(resolve));
   const say = async () => pulumi.log.info(describeWait(await known()), resource);
   const onError = explainOnError(`${name}-certificate-timeout`, resource, async (errors) => {
-    const { host, ...others } = await known();
+    const awaited = await known();
+    const { host } = awaited;
     return [
       errors.some((error) => error.includes("FAILED"))
         ? `ACM rejected the request for the certificate of ${host} (FAILED): waiting does not help. The console of ACM shows the reason.`
         : `No certificate was issued for ${host} within 30 minutes.`,
-      ...stepsWithoutCertificate({ host, ...others }).map((step, index) => `  ${index + 1}. ${step}`),
+      ...stepsWithoutCertificate(awaited).map((step, index) => `  ${index + 1}. ${step}`),
       "  See infra/domains/README.md#certificate-not-issued.",
       ...errors.map((error) => `  Error from the provider: ${error}`),
     ].join("\n");
@@ -62,10 +61,7 @@ export function explainCertificateWait(
   return { onError, beforeCreate: [new pulumi.ResourceHook(`${name}-certificate-wait`, say)] };
 }
 
-/**
- * Explains the next steps if a DNS record cannot be created. The usual reason is that it exists, but not in the stack's
- * state. `label` is the DNS provider.
- */
+/** The usual reason is that the record exists, but not in the stack's state. `label` is the DNS provider. */
 export function explainRecordFailure(
   name: string,
   { label, wayOut }: { readonly label: string; readonly wayOut: string },

@@ -7,9 +7,9 @@ import { typeToken } from "./names.ts";
 const KEEP_TABLES = "store-orders: protected tables, see infra/recovery.md#rename-import-restore";
 
 /**
- * A hook that stops a run before it deletes a protected table or replaces it by an empty one. Pulumi's own protection
- * would do so, too, but only advises to remove it. The state keeps the name of the hook, and all that Pulumi says if the
- * program does not register it is this name: so it is the same for all tables, and says what to read.
+ * Stops a run before it deletes a protected table or replaces it by an empty one. Pulumi's own protection would, too, but only
+ * advises to remove it. If a program does not register the hook, its name in the state is all that Pulumi says: so it is the
+ * same for all tables, and says what to read.
  */
 export function keepTables(): pulumi.ResourceHook[] {
   if (pulumi.runtime.getMonitor() === undefined || isMocked()) return [];
@@ -24,18 +24,15 @@ export function keepTables(): pulumi.ResourceHook[] {
 }
 
 function refuseDeletion({ oldInputs }: pulumi.ResourceHookArgs): never {
-  const { name, tables } = (oldInputs ?? {}) as {
-    readonly name?: string;
-    readonly tables?: readonly string[];
-  };
+  const { name, tables } = (oldInputs ?? {}) as { readonly name?: string; readonly tables?: string[] };
   const table = `The protected table ${name} would be deleted with its data, or replaced by an empty one.`;
   const service = `The protected tables ${tables?.join(" and ")} would be deleted with their data, and before them all that serves it. Nothing has been deleted.`;
   throw new Error(refusal(tables === undefined ? table : service));
 }
 
 /**
- * Depends on everything else in a service, so that Pulumi deletes it first: when it refuses, nothing has been deleted
- * yet. Pulumi keeps protected tables too, but an update without a preview reaches them last, after all that serves them.
+ * Depends on all else in a service, so that Pulumi deletes it first: when it refuses, nothing has been deleted. An update
+ * without a preview would reach protected tables last, after all that serves them.
  */
 export class DataGuard extends pulumi.ComponentResource {
   constructor(
@@ -50,11 +47,8 @@ export class DataGuard extends pulumi.ComponentResource {
 }
 
 /**
- * Stops an update that would replace the tables of the stack by empty ones, because the component has another name than
- * in the state. No resource could do that before the first update of a stack that has no {@link DataGuard} yet.
- *
- * @param names the tables of a component
- * @throws {pulumi.RunError} if none of the components so far has the protected tables of the state
+ * Stops an update that would replace the protected tables of the stack by the empty ones of a component with another name. No
+ * resource could do that before the first update of a stack that has no {@link DataGuard} yet.
  */
 export async function requireKnownTables(names: readonly string[]): Promise<void> {
   const { tables } = currentRun();
@@ -63,9 +57,7 @@ export async function requireKnownTables(names: readonly string[]): Promise<void
   if (isMocked() || pulumi.runtime.isDryRun()) return;
   const found = await readTables();
   const isNew = names.some((name) => !found.has(name));
-  const lost = [...found]
-    .filter(([name, isProtected]) => isProtected && !tables.has(name))
-    .map(([name]) => name);
+  const lost = [...found.keys()].filter((name) => found.get(name) && !tables.has(name));
   if (!isNew || lost.length === 0) return;
   const problem = `The stack has the protected tables ${lost.join(" and ")}, but no component of this program so far has them: ${names.join(" and ")} would take their place.`;
   throw new pulumi.RunError(
@@ -73,7 +65,7 @@ export async function requireKnownTables(names: readonly string[]): Promise<void
   );
 }
 
-/** The tables in the state of the stack, by name: true if protected. */
+/** By the names of the tables in the state: true if protected. */
 async function readTables(): Promise<ReadonlyMap<string, boolean>> {
   const stackName = [pulumi.getOrganization(), pulumi.getProject(), pulumi.getStack()].join("/");
   const { outputs } = (await pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {

@@ -5,15 +5,9 @@ export function typeToken(component: string): string {
   return `store-orders:infra:${component}`;
 }
 
-/**
- * The part of a logical name that identifies a host. It depends on that host alone, so adding or removing another host
- * renames nothing. A hyphen in the host is doubled, so that no two hosts get the same key.
- */
-export function hostKey(host: string): string {
-  return host.replaceAll("-", "--").replaceAll(".", "-");
-}
+/** A host in logical names. Another host changes nothing, and the doubled hyphen tells two hosts apart. */
+export const hostKey = (host: string): string => host.replaceAll("-", "--").replaceAll(".", "-");
 
-/** The project and stack that names, DNS records and certificates belong to. */
 export interface Owner {
   readonly project: string;
   readonly stack: string;
@@ -28,21 +22,14 @@ export function ownerOf(
   return { project, stack };
 }
 
-/**
- * A name that no other stack of the AWS account uses, for what is not named by Pulumi: it contains the project and the
- * stack, once each.
- */
+/** A name that no other stack of the AWS account uses: it contains the project and the stack, once each. */
 export function nameInAccount(name: string, { project, stack }: Owner = ownerOf({})): string {
   const contains = (part: string) => `-${name}-`.includes(`-${part}-`);
   const missing = [project, stack].filter((part) => !contains(part));
   return [name, ...missing].join("-").replaceAll(/[^\w-]/g, "-");
 }
 
-/**
- * Checks the name of a service before anything is created: names that AWS limits begin with it.
- *
- * @throws {pulumi.RunError} if it is too long, or has a character that a name of a resource must not have
- */
+/** Checks the name of a service before anything is created: names that AWS limits begin with it. */
 export function checkName(name: string, settings: { readonly events?: unknown }): void {
   const invalid = `The name '${name}' has a character that the name of a Lambda function must not have. Use letters, digits, '_' and '-' for the stack, the project and the component.`;
   if (!/^[\w-]+$/.test(name)) throw new pulumi.RunError(invalid);
@@ -55,7 +42,7 @@ export function checkName(name: string, settings: { readonly events?: unknown })
 /** Cloudflare's limit, without a paid plan. */
 const MAX_COMMENT_CHARS = 100;
 
-/** The comment of every DNS record that a stack creates. The preflight recognises the stack's own records by it. */
+/** The comment of every DNS record that a stack creates: the preflight recognises its own records by it. */
 export function ownershipComment({ project, stack }: Owner): string {
   // Compared with records of earlier versions, so the wording must not change.
   const suffix = ", kept by Pulumi";
@@ -70,7 +57,7 @@ export function ownerInComment(comment: string | null | undefined): string | und
   return /^(.+), kept by Pulumi$/.exec(comment ?? "")?.[1];
 }
 
-/** The tag of every certificate that a stack requests. The preflight recognises the stack's own certificates by it. */
+/** The tag of every certificate that a stack requests, for the same purpose. */
 export function ownershipTag({ project, stack }: Owner): Readonly<Record<string, string>> {
   return { "store-orders:stack": `${project}/${stack}` };
 }

@@ -42,7 +42,6 @@ export async function deployStoreOrders(
   return deploySettings(name, withDefaults(settings), options);
 }
 
-/** Deploys the whole service with complete settings. */
 export async function deploySettings(
   name: string,
   settings: Settings,
@@ -87,20 +86,18 @@ export class StoreOrders extends pulumi.ComponentResource {
     const parent = { parent: this };
     checkName(name, settings);
     const namespace = nameInAccount(name, ownerOf(settings));
-    const provider = providerOf(this);
+    const scope = providerOf(this);
     const subject = `The name '${namespace}' of alarms, dashboard and metrics`;
-    const metrics = { subject, scope: provider, fix: RENAME };
-    const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, provider));
-    claim(this, name, [metrics, ...ofHosts]);
+    const ofHosts = hosts.flatMap((plan) => hostClaims(`${name}-${plan.key}`, plan, scope));
+    claim(this, name, [{ subject, scope, fix: RENAME }, ...ofHosts]);
     const environment = storeEnvironment(settings, name, namespace);
 
     const { tables, protect } = settings;
     const tableArgs = { prefix: name, tables, protect, stream: events !== undefined };
     this.tables = new Tables(`${name}-tables`, tableArgs, parent);
     const { basePath, closePlatformHost, throttle, timeoutSeconds: streamSeconds } = settings;
-    const primary = primaryUrl(hosts, basePath);
-    const ownServers = primary === undefined ? [] : [{ url: primary, description: pulumi.getStack() }];
-    const servers = settings.servers ?? ownServers;
+    const url = primaryUrl(hosts, basePath);
+    const servers = settings.servers ?? (url === undefined ? [] : [{ url, description: pulumi.getStack() }]);
     const functionsArgs = { settings, servers, code, environment, tables: this.tables };
     const functions = createFunctions(name, functionsArgs, this);
     const accessLog =
@@ -125,9 +122,13 @@ export class StoreOrders extends pulumi.ComponentResource {
     const afterTables = { ...parent, dependsOn: [this.tables.orders, this.tables.accounts] };
     const observabilityArgs = { monitored, region: restApi.region, email: alarmEmail };
     const observability = new Observability(name, observabilityArgs, afterTables);
-    const domains = created.map(({ domain }) => domain);
     const optional = [accessLog, changeEvents].filter((each) => each !== undefined);
-    const ofApi = [...Object.values(functions), this.api, ...optional, ...domains];
+    const ofApi = [
+      ...Object.values(functions),
+      this.api,
+      ...optional,
+      ...created.map(({ domain }) => domain),
+    ];
     const everything = [this.tables, ...ofApi, observability];
     const guarded = { tables: Object.values(tableNames({ prefix: name, tables })), protect };
     new DataGuard(`${name}-data`, guarded, { ...parent, dependsOn: everything });

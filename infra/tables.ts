@@ -31,9 +31,9 @@ export class Tables extends pulumi.ComponentResource {
       const definition = definitions[suffix];
       const subject = `The table ${definition.name}`;
       const onError = explainExisting(`${name}-${suffix}`, { subject, advice: TAKEN_TABLE }, this);
-      // An explicit false would not inherit the protection of the parent.
       // The hook is always registered: the tables of another component, which is gone, may need it.
       const beforeDelete = keepTables();
+      // An explicit false would not inherit the protection of the parent.
       const protection = protect ? { protect, hooks: { onError, beforeDelete } } : { hooks: { onError } };
       const checked = pulumi.output(known.then(() => definition.name));
       const all = { ...tableArgs(definition, protect), ...more, name: checked };
@@ -52,27 +52,22 @@ const TAKEN_TABLE =
 
 /** Converts the library's description of a table into the provider's arguments. */
 export function tableArgs(definition: TableDefinition, protect: boolean): aws.dynamodb.TableArgs {
-  const input = createTableInput(definition);
+  const { TableName: name, BillingMode: billingMode, AttributeDefinitions } = createTableInput(definition);
+  const { partitionKey, sortKey, index } = definition;
+  const globalSecondaryIndex = index && {
+    name: index.name,
+    hashKey: index.partitionKey.name,
+    rangeKey: index.sortKey.name,
+    projectionType: "INCLUDE",
+    nonKeyAttributes: [...index.included],
+  };
   return {
-    name: input.TableName,
-    billingMode: input.BillingMode,
-    attributes: input.AttributeDefinitions.map(({ AttributeName, AttributeType }) => ({
-      name: AttributeName,
-      type: AttributeType,
-    })),
-    hashKey: definition.partitionKey.name,
-    ...(definition.sortKey === undefined ? {} : { rangeKey: definition.sortKey.name }),
-    ...(definition.index && {
-      globalSecondaryIndexes: [
-        {
-          name: definition.index.name,
-          hashKey: definition.index.partitionKey.name,
-          rangeKey: definition.index.sortKey.name,
-          projectionType: "INCLUDE",
-          nonKeyAttributes: [...definition.index.included],
-        },
-      ],
-    }),
+    name,
+    billingMode,
+    attributes: AttributeDefinitions.map((each) => ({ name: each.AttributeName, type: each.AttributeType })),
+    hashKey: partitionKey.name,
+    ...(sortKey && { rangeKey: sortKey.name }),
+    ...(globalSecondaryIndex && { globalSecondaryIndexes: [globalSecondaryIndex] }),
     pointInTimeRecovery: { enabled: true },
     deletionProtectionEnabled: protect,
   };

@@ -7,10 +7,7 @@ export interface AccessLogArgs {
   readonly logRetentionDays: number;
 }
 
-/**
- * The access log of the API. API Gateway writes all logs of an account and region with one role, which no stack sets:
- * the account must have it.
- */
+/** API Gateway writes all logs of an account and region with one role, which no stack sets: the account must have it. */
 export class AccessLog extends pulumi.ComponentResource {
   readonly group: aws.cloudwatch.LogGroup;
 
@@ -22,7 +19,7 @@ export class AccessLog extends pulumi.ComponentResource {
   }
 }
 
-/** The format of an access log line. It contains no IP address and no key. */
+/** It contains no IP address and no key. */
 export const ACCESS_LOG_FORMAT: string = JSON.stringify({
   at: "$context.requestTimeEpoch",
   id: "$context.requestId",

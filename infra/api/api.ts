@@ -12,9 +12,8 @@ import { WebAcl, type WebAclArgs } from "./web-acl.ts";
 /** Arguments of {@link Api}. */
 export interface ApiArgs {
   readonly functions: Readonly<Record<FunctionRole, OrdersFunction>>;
-  /** The timeout of a streamed response. */
   readonly streamSeconds: number;
-  /** The throttle of the whole stage. The service itself enforces the limits of each account. */
+  /** Of the whole stage. The service itself enforces the limits of each account. */
   readonly throttle: { readonly perSecond: number; readonly burst: number };
   /** The path below which the functions serve everything, such as `/shop`. @default the root */
   readonly basePath?: string | undefined;
@@ -26,7 +25,6 @@ export interface ApiArgs {
   readonly closePlatformHost?: boolean;
 }
 
-/** The name of the only stage. */
 export const STAGE = "live";
 
 /** Regional: edge-optimized endpoints close a stream that is idle for 30 seconds. The default policy accepts TLS 1.0. */

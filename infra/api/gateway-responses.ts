@@ -19,8 +19,8 @@ const ERROR_BY_TYPE = {
 } as const satisfies Record<string, ErrorCode>;
 
 /**
- * The responses that API Gateway produces itself, without invoking a function, with the Error body of the API. With a web
- * ACL of this stack, whose only rule is a rate limit, a blocked request gets the status of a rate limit instead of 403.
+ * The responses that API Gateway produces itself, with the Error body of the API. The only rule of a web ACL of this stack is a
+ * rate limit, so a blocked request gets the status of one instead of 403.
  */
 export function gatewayResponses({ hasRateLimit = false } = {}) {
   const limited = hasRateLimit && ({ WAF_FILTERED: "rate_limit_exceeded" } as const);

@@ -1,7 +1,6 @@
 import { API_VERSION_PATH, OPERATIONS } from "../../lib/http/operations.ts";
 import type { FunctionRole } from "../functions/permissions.ts";
 
-/** A resource of the REST API: one path segment with its methods. */
 export interface RouteNode {
   /** Unique; part of logical names: `v1-store`, `v1-store-rest`. */
   readonly key: string;
@@ -9,7 +8,6 @@ export interface RouteNode {
   readonly parent?: string;
   /** The path segment; `{proxy+}` matches every path below the parent. */
   readonly segment: string;
-  /** The methods, each with the function that handles it. */
   readonly methods: readonly { readonly method: "ANY" | typeof LIST.method; readonly target: FunctionRole }[];
 }
 

@@ -4,7 +4,6 @@ import { nameInAccount, typeToken } from "../names.ts";
 
 /** Arguments of {@link WebAcl}. */
 export interface WebAclArgs {
-  /** The stage to protect. */
   readonly stage: aws.apigateway.Stage;
   /** The requests that an address may send within five minutes. */
   readonly requestsPerFiveMinutes: number;
@@ -12,10 +11,7 @@ export interface WebAclArgs {
   readonly metricName?: string;
 }
 
-/**
- * A WAF web ACL that blocks an address while it sends too many requests, before they count against the throttle that
- * all callers share. An address of IPv6 counts by itself.
- */
+/** Blocks an address while it sends too many requests, before they count against the throttle that all callers share. */
 export class WebAcl extends pulumi.ComponentResource {
   readonly acl: aws.wafv2.WebAcl;
 

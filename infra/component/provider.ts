@@ -11,9 +11,7 @@ import { deployStoreOrders } from "../store-orders.ts";
 
 /**
  * The provider of the component package in infra/component, by which programs in every language of Pulumi create the
- * components. Its schema declares the inputs and outputs of the functions below.
- *
- * @param schema the package's schema, as JSON
+ * components. Its schema, in JSON, declares the inputs and outputs of the functions below.
  */
 export function componentProvider(schema: string): pulumi.provider.Provider {
   const { version } = JSON.parse(schema) as { readonly version: string };
@@ -62,10 +60,10 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
       // What a project with its plan may have is the program's decision.
       plan: "pro",
       domains: { primary: hostname },
-      ...(hold === true ? { hold: [hostname] } : {}),
-      ...(adopt === undefined ? {} : { adopt: { [hostname]: adopt } }),
-      ...(certificateArn === undefined ? {} : { certificates: { [hostname]: certificateArn } }),
-      ...(reverify === undefined ? {} : { reverify: { [hostname]: reverify } }),
+      ...(hold === true && { hold: [hostname] }),
+      ...(adopt !== undefined && { adopt: { [hostname]: adopt } }),
+      ...(certificateArn !== undefined && { certificates: { [hostname]: certificateArn } }),
+      ...(reverify !== undefined && { reverify: { [hostname]: reverify } }),
     } as unknown as SettingsInput);
     const [plan] = await preflight(settings, options);
     if (plan === undefined) throw new Error(`The host ${hostname} was not planned.`);
@@ -75,11 +73,7 @@ const COMPONENTS: Readonly<Record<string, Construct>> = {
   },
 };
 
-/**
- * Waits for inputs that decide what is created, which can be outputs of other resources.
- *
- * @throws {InvalidInputError} if one is a secret, or a preview does not know it yet; names each
- */
+/** Waits for inputs that can be outputs of other resources. Names each that is a secret, or that a preview does not know yet. */
 async function known(inputs: pulumi.Inputs): Promise<Readonly<Record<string, unknown>>> {
   const resolved = Object.entries(inputs).map(async ([key, value]) => {
     const output = pulumi.output(value);
@@ -100,7 +94,6 @@ const UNKNOWN =
 
 const SECRET = "The state and the functions show this value, so it cannot be a secret. Pass it as it is.";
 
-/** Reports each invalid input at its property. */
 function explainInputs(error: unknown): never {
   if (!isInvalidInput(error)) throw error;
   const errors = error.issues.map(({ path, message }) => ({ propertyPath: path, reason: message }));

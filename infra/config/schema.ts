@@ -19,9 +19,8 @@ const RETENTION_DAYS = [
 ] as const;
 
 /**
- * The maximum duration of an invocation, and of a streamed response of API Gateway, and the most memory: "Lambda quotas" and
- * "Stream the integration response" of AWS's documentation. The model of the SDK (botocore 1.44.8) accepts 1,800 seconds
- * and 32,768 MiB, which no document permits to an ordinary function.
+ * Of an invocation, and of a streamed response of API Gateway: "Lambda quotas" and "Stream the integration response" of AWS's
+ * documentation. The SDK (botocore 1.44.8) accepts 1,800 seconds and 32,768 MiB, which no document permits to a function.
  */
 const MAX_TIMEOUT_SECONDS = 900;
 const MAX_MEMORY_MIB = 10_240;
@@ -36,10 +35,8 @@ const oneOf = <const T extends readonly string[]>(names: T) =>
 
 const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
 
-const mapping = <T extends z.ZodRawShape>(shape: T) => {
-  const keys = Object.keys(shape).map((key) => `'${key}'`);
-  return z.strictObject(shape, { error: `Write a mapping with ${keys.join(" and ")}.` });
-};
+const mapping = <T extends z.ZodRawShape>(shape: T) =>
+  z.strictObject(shape, { error: `Write a mapping with '${Object.keys(shape).join("' and '")}'.` });
 
 /** A host in normal form. An invalid one stays as it is, so it matches no configured domain. */
 const host = z.string().transform((text) => {
@@ -73,7 +70,6 @@ const servers = z
 
 const RESOLVER = "Write the IP address of a DNS server, optionally with a port, such as 1.1.1.1.";
 
-/** True for an address that a resolver accepts. */
 function isServerAddress(address: string): boolean {
   try {
     return createDnsResolver({ servers: [address] }) !== undefined;
@@ -94,7 +90,6 @@ const checked = (error: string, findProblem: (text: string) => string | undefine
 const origin = checked("Write an origin, such as https://shop.example.com.", findOriginProblem);
 const header = checked("Write the name of a header, such as x-api-key.", findKeyHeaderProblem);
 
-/** Where callers send the keys of another system. */
 const keys = mapping({
   headers: z.array(header, { error: "Write a list of headers, such as [x-api-key]." }),
 });
@@ -106,13 +101,12 @@ const throttle = mapping({
   burst: wholeNumber(1, 5_000).default(250),
 });
 
-/** The range that WAF accepts; the evaluation window is five minutes. */
+/** The range that WAF accepts. */
 const waf = mapping({ requestsPerFiveMinutes: wholeNumber(10, 2_000_000_000) });
 
 const BUS =
   "Write 'default', or the ARN of an event bus, such as arn:aws:events:eu-central-1:123456789012:event-bus/shop.";
 
-/** The event bus that receives the changes of orders. */
 const events = mapping({
   bus: matching(/^(default|arn:aws[\w-]*:events:[a-z0-9-]+:\d{12}:event-bus\/[\w./-]{1,256})$/, BUS),
 });
@@ -139,7 +133,7 @@ const TABLE =
   "Write the name of a DynamoDB table: 3 to 255 letters, digits, '_', '-' and '.', in quotes if it is a number.";
 const tableName = matching(/^[\w.-]{3,255}$/, TABLE);
 
-/** The names of the tables, one or both; see infra/recovery.md#rename-import-restore. */
+/** See infra/recovery.md#rename-import-restore. */
 const tables = z
   .strictObject(
     { orders: tableName.optional(), accounts: tableName.optional() },

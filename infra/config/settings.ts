@@ -6,14 +6,12 @@ import { parseDomains } from "../../lib/domains/parse.ts";
 import { isPlan } from "../../lib/plans/plan-limits.ts";
 import { NAMESPACE, SECRET_SETTINGS, settingsSchema } from "./schema.ts";
 
-/**
- * The valid settings of a stack. Every host in them is in normal form: lower case, punycode, no trailing dot.
- */
+/** Every host is in normal form: lower case, punycode, no trailing dot. */
 interface ParsedSettings extends Readonly<Omit<z.output<typeof settingsSchema>, "domains">> {
   readonly domains?: DomainMapping;
 }
 
-/** The settings of a stack, as the components take them. */
+/** The settings, as the components take them. */
 export interface Settings extends Omit<ParsedSettings, "alarmEmail"> {
   /** The recipient of alarms. A secret if it is one in the stack's configuration. */
   readonly alarmEmail?: pulumi.Input<string> | undefined;
@@ -26,7 +24,6 @@ export interface SettingsInput
   readonly alarmEmail?: pulumi.Input<string>;
 }
 
-/** The configuration of a stack as Pulumi passes it to the program. */
 interface StackConfig {
   /** By full key, such as `store-orders:plan`: a plain string or JSON. */
   readonly values: Readonly<Record<string, string>>;
@@ -38,11 +35,7 @@ type SettingsResult =
   | { readonly ok: true; readonly settings: ParsedSettings }
   | { readonly ok: false; readonly code: "invalid_settings"; readonly issues: readonly Issue[] };
 
-/**
- * Reads the settings from the stack's configuration.
- *
- * @throws {pulumi.RunError} if the configuration is invalid; lists every problem
- */
+/** Reads the settings from the stack's configuration. Throws a `RunError` with every problem. */
 export function readSettings(): Settings {
   const secretKeys: readonly string[] = JSON.parse(process.env["PULUMI_CONFIG_SECRET_KEYS"] ?? "[]");
   const parsed = parseSettings({ values: pulumi.runtime.allConfig(), secretKeys });
@@ -90,7 +83,6 @@ function withFullKeys(issues: readonly Issue[]): readonly Issue[] {
   return issues.map(({ path, message }) => ({ path: `${NAMESPACE}:${path}`, message }));
 }
 
-/** Formats the issues of a stack's configuration as one message that names the file and key of each. */
 export function explainSettingsIssues(stack: string, issues: readonly Issue[]): string {
   const file = `Pulumi.${stack}.yaml`;
   const lines = issues.map(({ path, message }) => `  ${file}  ${path}: ${message}`);
@@ -110,7 +102,6 @@ function decode(name: string, value: string): unknown {
 
 const otherSettings = settingsSchema.omit({ domains: true });
 
-/** Settings by key, as they are written in a stack file or in a program. */
 type RawSettings = Readonly<Record<string, unknown>>;
 
 function parseSettingValues(raw: RawSettings): SettingsResult {
@@ -146,8 +137,8 @@ function* findHostIssues(
 ): Iterable<Issue> {
   const known = domains === undefined ? [] : hostsOf(domains).map(({ host }) => host);
   for (const host of known.filter(({ length }) => length > MAX_HOST_CHARS)) {
-    const problem = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}.`;
-    yield { path: "domains", message: `${problem} Choose a shorter name.` };
+    const message = `${host} has ${host.length} characters, but a certificate allows at most ${MAX_HOST_CHARS}. Choose a shorter name.`;
+    yield { path: "domains", message };
   }
   const hosts = {
     reverify: Object.keys(settings.reverify),
@@ -157,8 +148,8 @@ function* findHostIssues(
   };
   for (const [path, names] of Object.entries(hosts))
     for (const name of names.filter((each) => !known.includes(each))) {
-      const fix = "Add it to 'domains', or remove it here.";
-      yield { path, message: `${name} is not one of the configured domains. ${fix}` };
+      const message = `${name} is not one of the configured domains. Add it to 'domains', or remove it here.`;
+      yield { path, message };
     }
   for (const path of ["reverify", "adopt", "certificates"] as const)
     if (Object.keys(Object(raw[path])).length > hosts[path].length)
@@ -166,13 +157,11 @@ function* findHostIssues(
   for (const name of hosts.hold.filter((each) => hosts.adopt.includes(each)))
     yield { path: "hold", message: `${name} is also in 'adopt'. Remove it from one of the two keys.` };
   for (const name of hosts.reverify.filter((each) => hosts.certificates.includes(each))) {
-    const reason = "so no certificate is requested for it. Remove it here.";
-    yield { path: "reverify", message: `${name} is also in 'certificates', ${reason}` };
+    const message = `${name} is also in 'certificates', so no certificate is requested for it. Remove it here.`;
+    yield { path: "reverify", message };
   }
-  if (settings.closePlatformHost && known.length === 0) {
-    const message = "Without custom hosts nothing would be served. Add 'domains', or remove this key.";
-    yield { path: "closePlatformHost", message };
-  }
+  const nothing = "Without custom hosts nothing would be served. Add 'domains', or remove this key.";
+  if (settings.closePlatformHost && known.length === 0) yield { path: "closePlatformHost", message: nothing };
   if (settings.dns !== "manual") return;
   const message = "This key has no effect with 'dns: manual', which creates no DNS records. Remove this key.";
   for (const path of ["hold", "adopt"] as const) if (hosts[path].length > 0) yield { path, message };

@@ -12,16 +12,15 @@ interface ServiceCalls {
   readonly neededBy?: (settings: Settings) => boolean;
 }
 
+const ROLES = ["list", "api", "events"];
 const hasDomains = ({ domains }: Settings) => domains?.primary !== undefined;
 const hasEvents = ({ events }: Settings) => events !== undefined;
 const hasWaf = ({ waf }: Settings) => waf !== undefined;
 
-/** The tables, which can have names of their own. */
 export const TABLES = {
   orders: "dynamodb:REGION:ACCOUNT:table/ORDERS_TABLE",
   accounts: "dynamodb:REGION:ACCOUNT:table/ACCOUNTS_TABLE",
 } as const;
-/** The queue of the setting `events`. */
 export const DEAD_LETTERS = ["sqs:REGION:ACCOUNT:PREFIX-events-dead-letters-*"];
 const STAGES = "apigateway:REGION::/restapis/*/stages/*";
 const WEB_ACLS = ["wafv2:REGION:ACCOUNT:regional/webacl/PREFIX-gateway-waf-acl-*"];
@@ -46,16 +45,15 @@ const SERVICES: readonly ServiceCalls[] = [
     types: ["aws:iam/role:Role", "aws:iam/rolePolicy:RolePolicy"],
     actions:
       "iam: CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListInstanceProfilesForRole ListRolePolicies PassRole PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole",
-    resources: ["list", "api", "events"].map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`),
+    resources: ROLES.map((role) => `iam::ACCOUNT:role/PREFIX-${role}-role-*`),
   },
   {
     types: ["aws:cloudwatch/logGroup:LogGroup"],
     actions:
       "logs: CreateLogGroup DeleteLogGroup DeleteRetentionPolicy DescribeLogGroups ListTagsForResource PutRetentionPolicy TagResource UntagResource",
     resources: [
-      ...["list-logs", "api-logs", "events-logs", "access-group"].map(
-        (group) => `logs:REGION:ACCOUNT:log-group:PREFIX-${group}-*`,
-      ),
+      ...ROLES.map((role) => `logs:REGION:ACCOUNT:log-group:PREFIX-${role}-logs-*`),
+      "logs:REGION:ACCOUNT:log-group:PREFIX-access-group-*",
       "logs:REGION:ACCOUNT:log-group::log-stream:*",
     ],
   },
@@ -63,9 +61,7 @@ const SERVICES: readonly ServiceCalls[] = [
     types: ["aws:lambda/function:Function", "aws:lambda/alias:Alias", "aws:lambda/permission:Permission"],
     actions:
       "lambda: AddPermission CreateAlias CreateFunction DeleteAlias DeleteFunction DeleteFunctionConcurrency GetAlias GetFunction GetFunctionCodeSigningConfig GetFunctionConfiguration GetPolicy ListTags ListVersionsByFunction PublishVersion PutFunctionConcurrency RemovePermission TagResource UntagResource UpdateAlias UpdateFunctionCode UpdateFunctionConfiguration",
-    resources: ["list", "api", "events"].map(
-      (role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`,
-    ),
+    resources: ROLES.map((role) => `lambda:REGION:ACCOUNT:function:PREFIX-${role}-function-*`),
   },
   {
     types: [

@@ -27,14 +27,10 @@ export interface PolicyDocument {
 /** By operator and key: the permitted values. */
 type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
-/** The policies that an administrator creates for a pipeline, once. */
 interface DeployerPolicies {
   /** Reads everything that a preview, also with --refresh, compares with the program. Writes nothing. */
   readonly preview: PolicyDocument;
-  /**
-   * Creates, changes and deletes the resources of the stack, and places the order of the smoke test. The role of a
-   * deployment has this policy, `functions` and `preview`: together they would exceed the size of one.
-   */
+  /** Writes, and places the order of the smoke test. A deployment has this, `functions` and `preview`: one would be too long. */
   readonly deploy: PolicyDocument;
   /** The same for the functions with their roles and logs. */
   readonly functions: PolicyDocument;
@@ -86,10 +82,7 @@ export function deployerPolicies(settings: Settings, target: DeployTarget): Depl
   };
 }
 
-/**
- * By action: the condition without which the call would amount to administration of the account. A role is created
- * and given permissions only inside the boundary. It is passed to Lambda only.
- */
+/** By action: the condition without which the call would amount to administration of the account. */
 function conditionsOf(settings: Settings, target: DeployTarget): Readonly<Record<string, Condition>> {
   const inside = { "iam:PermissionsBoundary": boundaryArn(settings, target) };
   const within = (service: string) => `${arnPrefix(target)}${service}:${target.region}:${target.account}:`;
@@ -131,7 +124,6 @@ function namesBelow({ domains }: Settings): readonly string[] {
   return [...registered].flatMap((domain) => [domain, `*.${domain}`]);
 }
 
-/** The permissions of the functions. */
 function boundaryOf({ events }: Settings): readonly Grant[] {
   const functions = [...Object.values(PERMISSIONS), ...(events === undefined ? [] : [EVENTS_PERMISSIONS])];
   const tables = (["orders", "accounts"] as const).map((table) => ({
@@ -173,9 +165,7 @@ function toDocument(
   };
   const arn = (name: string) =>
     `${arnPrefix({ region })}${name.replace(/REGION|ORDERS_TABLE|ACCOUNTS_TABLE|ACCOUNT|PREFIX/g, (key) => values[key] ?? "")}`;
-  const granted = grants.flatMap(({ actions, resources }) =>
-    actions.map((action) => ({ action, resources })),
-  );
+  const granted = grants.flatMap(({ actions, ...other }) => actions.map((action) => ({ action, ...other })));
   const alike = Map.groupBy(granted, ({ action, resources }) => {
     const Resource = UNLIMITED.has(action) ? "*" : resources.map(arn);
     return JSON.stringify({ Resource, Condition: conditions[action] });

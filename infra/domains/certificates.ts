@@ -13,10 +13,9 @@ export interface FoundCertificate {
 }
 
 /**
- * Returns the certificates of this stack, identified by its tags, by host: the most recent one in each state. If none has
- * been issued, also the one with which API Gateway serves the host already. With DNS managed elsewhere they decide whether
- * a domain name can be created now, or has to wait until someone has set the validation record. The provider repeats a
- * query that finds nothing for a minute, so all of them run in parallel.
+ * The certificates of this stack, identified by its tags, by host: the most recent one in each state, and if none has been
+ * issued, the one with which API Gateway serves the host already. With DNS managed elsewhere they decide whether a domain name
+ * can be created now. The provider repeats a query that finds nothing for a minute, so all run in parallel.
  */
 export async function findCertificates(
   hosts: readonly string[],

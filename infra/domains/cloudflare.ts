@@ -69,22 +69,14 @@ function describeProblem({ name, status, type, nameServers }: CloudflareZone): s
       zone === name ? "its name servers at the registrar" : `the NS records of ${name} in the zone ${zone}`;
     return `the zone ${name} is not delegated to Cloudflare (status ${status}). Set ${where} to ${servers}, and wait until the status is active.`;
   }
-  if (type !== "full") {
-    return `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
-  }
-  return undefined;
+  const problem = `Cloudflare is not the authoritative DNS of the zone ${name} (type ${type}). Set 'dns: manual'.`;
+  return type === "full" ? undefined : problem;
 }
 
-/** The normal form of a name: lower case, punycode. Cloudflare knows internationalised names in Unicode. */
-function toNormalForm(name: string): string {
-  return domainToASCII(name) || name;
-}
+/** Lower case, punycode. Cloudflare knows internationalised names in Unicode. */
+const toNormalForm = (name: string): string => domainToASCII(name) || name;
 
-async function recordsNamed(
-  name: string,
-  zoneId: string,
-  options: pulumi.InvokeOptions,
-): Promise<readonly ZoneRecord[]> {
+async function recordsNamed(name: string, zoneId: string, options: pulumi.InvokeOptions) {
   const args = { zoneId, name: { exact: domainToUnicode(name) } };
   const send = async () => (await getDnsRecords(args, options)).results;
   const found = await query<readonly ZoneRecord[]>(ACCESS, `the records at ${name}`, send, []);

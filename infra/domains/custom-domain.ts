@@ -44,7 +44,7 @@ export interface CustomDomainArgs {
   readonly certificateArn?: string | undefined;
 }
 
-/** The DNS record by which ACM validates that its owner controls the host. */
+/** The DNS record by which ACM validates the host. */
 export interface ValidationRecord {
   /** The full name, without a trailing dot. */
   readonly name: pulumi.Output<string>;
@@ -120,9 +120,8 @@ export class CustomDomain extends pulumi.ComponentResource {
     const { name, value } = record;
     const known = pulumi.output({ host, reverify, dns: dns.provider, validationRecord: { name, value } });
     const hooks = explainCertificateWait(this.#name, known, this);
-    const customTimeouts = { create: CERTIFICATE_TIMEOUT };
+    const options = { parent: this, dependsOn, customTimeouts: { create: CERTIFICATE_TIMEOUT }, hooks };
     const args = { certificateArn: arn };
-    const options = { parent: this, dependsOn, customTimeouts, hooks };
     return new aws.acm.CertificateValidation(`${this.#name}-validation`, args, options).certificateArn;
   }
 
@@ -168,15 +167,9 @@ export class CustomDomain extends pulumi.ComponentResource {
     const { host, reverify = 0 } = this.#args;
     const { certificate: requested, validationRecord: record } = this;
     const awaited = created === undefined ? requested : undefined;
+    const known = [this.certificateArn, created, pulumi.output(record), requested?.arn] as const;
     return pulumi
-      .all([
-        this.certificateArn,
-        created,
-        pulumi.output(record),
-        requested?.arn,
-        awaited?.tags,
-        awaited?.status,
-      ])
+      .all([...known, awaited?.tags, awaited?.status])
       .apply(async ([arn, target, validationRecord, requestedArn, tags, now]) => {
         // Another certificate may be left from before this one was requested.
         const statusOf = (each?: string) => certificates.find((found) => found.arn === each)?.status;
@@ -202,8 +195,7 @@ export class CustomDomain extends pulumi.ComponentResource {
   ) {
     const { label, takeOver, createRecord } = DNS_PROVIDERS[provider];
     const wayOut = purpose === "routing" ? takeOver : SHARED_VALIDATION.replace("PROVIDER", label);
-    const failure = { label, wayOut };
-    const onError = explainRecordFailure(`${this.#name}-${suffix}`, failure, this);
+    const onError = explainRecordFailure(`${this.#name}-${suffix}`, { label, wayOut }, this);
     const adopt = purpose === "routing" && typeof routing === "object" ? routing.adopt : undefined;
     const recordOptions = { parent: this, hooks: { onError }, ...options };
     return createRecord(`${this.#name}-${suffix}`, { zoneId, comment, adopt }, record, recordOptions);
@@ -216,9 +208,7 @@ const IMPORT_DOMAIN =
 const SHARED_VALIDATION =
   "If another stack or component keeps it, leave it, and name a certificate of your own under 'certificates'. If not, delete that record at PROVIDER and update again: the stack creates the same one, which validates every certificate of this AWS account for the host.";
 
-/**
- * A certificate for one host has exactly one validation record. A trailing dot would show as a change on every update.
- */
+/** A certificate for one host has exactly one. A trailing dot would show as a change on every update. */
 function validationRecordOf({ domainValidationOptions, status }: aws.acm.Certificate): ValidationRecord {
   // Undefined under mocks.
   const option = pulumi.all([domainValidationOptions, status]).apply(([options, now]) => {

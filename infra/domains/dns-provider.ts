@@ -13,7 +13,6 @@ export interface DnsProvider {
   readonly routeOutput: { readonly type: string; readonly ttl: number };
   /** What to do if a host's record exists, but not in the state of the stack. */
   readonly takeOver: string;
-  /** Says that there is no zone with one of these names, and the fix. */
   describeMissingZone(names: readonly string[]): string;
   /** Completes the sentence about a record that prevents the host's record, and says how to keep that record. */
   describeConflict(record: ZoneRecord, zone: string, ownComment: string): string;
@@ -46,7 +45,7 @@ export interface Zone {
   readonly notes: readonly string[];
 }
 
-/** A record at a DNS provider. Its name, and a name in its content, are in normal form. */
+/** Its name, and a name in its content, are in normal form. */
 export interface ZoneRecord {
   /** What `adopt` takes. */
   readonly id: string;
@@ -57,15 +56,13 @@ export interface ZoneRecord {
   readonly comment?: string | null;
 }
 
-/** Where a record is created, and how the stack recognises it. */
-export interface RecordPlace {
+interface RecordPlace {
   readonly zoneId: string;
   readonly comment: string;
   /** The identifier of an existing record to import. @default a new one is created */
   readonly adopt?: string | undefined;
 }
 
-/** A record to create: the validation record of a certificate, or the one that routes a host. */
 export interface NewRecord {
   /** In normal form. */
   readonly name: pulumi.Input<string>;
@@ -79,12 +76,7 @@ export function withoutTrailingDot(name: string | undefined): string {
   return (name ?? "").replace(/\.$/, "");
 }
 
-/**
- * Returns what a lookup at a DNS provider has found. Fails closed if it cannot be made. Mocks that return nothing have
- * `mocked`.
- *
- * @throws {pulumi.RunError} if the provider cannot be queried
- */
+/** What a lookup at a DNS provider has found; a `RunError` if it cannot be made. Mocks that return nothing have `mocked`. */
 export async function query<T>(
   { label, packageName, credentials }: Pick<DnsProvider, "label" | "packageName" | "credentials">,
   subject: string,

@@ -39,9 +39,8 @@ export async function findKeptRecords(
 }
 
 /**
- * Describes every live host that would become a redirect to a primary host that is not live, also if it redirects to
- * another one now. Only a warning if it may be one already, because an earlier version has left no tag; or if an operator
- * sets the records, in any order.
+ * Describes every live host that would become a redirect to a primary that is not live. Only a warning if it may be one already,
+ * because an earlier version has left no tag; or if an operator sets the records, in any order.
  */
 export async function findEarlyRedirects(
   [primary, ...others]: readonly ConfiguredHost[],

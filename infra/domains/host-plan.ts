@@ -4,7 +4,7 @@ import type { Owner } from "../names.ts";
 import type { FoundCertificate } from "./certificates.ts";
 import type { DNS_PROVIDERS } from "./managed-dns.ts";
 
-/** The DNS of a host that a provider has, at which the stack creates the records. */
+/** The stack creates the records. */
 export interface ManagedDns {
   readonly provider: keyof typeof DNS_PROVIDERS;
   readonly zoneId: string;
@@ -16,7 +16,7 @@ export interface ManagedDns {
   readonly owner?: Owner;
 }
 
-/** The DNS of a host whose records the operator sets by hand. */
+/** The operator sets the records. */
 export interface ManualDns extends Pick<ManagedDns, "owner"> {
   readonly provider: "manual";
   /** The host's certificates. API Gateway accepts a domain name only once one has been issued. */

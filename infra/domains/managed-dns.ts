@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { type DnsResolver, recordsIn } from "../../lib/domains/verification/resolver.ts";
-import { isWithin, locateInZone, namesWithin } from "../../lib/domains/zone.ts";
+import { isWithin, namesWithin, registrableDomainOf } from "../../lib/domains/zone.ts";
 import { ownerInComment } from "../names.ts";
 import { cloudflare } from "./cloudflare.ts";
 import type { DnsProvider, Zone, ZoneRecord } from "./dns-provider.ts";
@@ -9,7 +9,6 @@ import { route53 } from "./route53.ts";
 /** The DNS providers at which stacks create their records, by the value of the setting `dns`. */
 export const DNS_PROVIDERS = { cloudflare, route53 } as const satisfies Readonly<Record<string, DnsProvider>>;
 
-/** A host with the settings that its records depend on. */
 interface ZoneCheckInput {
   readonly host: string;
   /** True if its routing record is not to be created. */
@@ -18,7 +17,7 @@ interface ZoneCheckInput {
   readonly adopt?: string | undefined;
 }
 
-/** By what a stack recognises its own records: their type at the DNS provider, and their comment. */
+/** By what a stack recognises its own records. */
 interface StackMark {
   readonly provider: DnsProvider;
   readonly comment: string;
@@ -80,10 +79,9 @@ export async function findZones(
   return { zones, problems, warnings };
 }
 
-/** The possible zone names of a host: the host itself and each parent domain down to the registrable one. */
-export function zoneCandidates(host: string): readonly string[] {
-  return namesWithin(host, locateInZone(host).zone);
-}
+/** The possible zone names of a host. */
+export const zoneCandidates = (host: string): readonly string[] =>
+  namesWithin(host, registrableDomainOf(host));
 
 /** A zone as DNS has it, with a note if DNS asks others, or nobody, for it. A lookup that fails says nothing. */
 async function askDns(zone: Zone, { provider: { label } }: StackMark, resolver: DnsResolver): Promise<Zone> {
@@ -114,8 +112,8 @@ function zonesOf(host: string, zones: readonly Zone[]): readonly Zone[] {
 }
 
 /**
- * Selects the zone of a host, or says why its records cannot be created, with the fix: the longest match that is in use, otherwise that may be, because DNS asks a zone above as
- * long as the one below it is not delegated.
+ * The zone of a host, or why its records cannot be created: the longest match that is in use, otherwise that may be, because
+ * DNS asks a zone above as long as the one below it is not delegated.
  */
 export function selectZone(
   host: string,
@@ -140,12 +138,8 @@ export function namesToCheck(host: string, zone: string): readonly string[] {
   return [host, ...namesWithin(host, zone).filter((name) => name !== host && name !== zone)];
 }
 
-/** The stack's own routing record, recognised by its comment. */
-function findOwnRecord(
-  host: string,
-  records: readonly ZoneRecord[],
-  { provider, comment }: StackMark,
-): ZoneRecord | undefined {
+/** The stack's own routing record. */
+function findOwnRecord(host: string, records: readonly ZoneRecord[], { provider, comment }: StackMark) {
   const { type } = provider.route;
   return records.find((each) => each.name === host && each.type === type && each.comment === comment);
 }
@@ -187,9 +181,8 @@ function explainConflict(
   { provider, comment }: StackMark,
   isSingle: boolean,
 ): string {
-  if (record.type === "NS") {
+  if (record.type === "NS")
     return "delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.";
-  }
   const moveOrDelete =
     "If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.";
   if (!isSingle)

@@ -20,7 +20,6 @@ import { findEarlyRedirects, findKeptRecords } from "./domain-names.ts";
 import type { HostPlan, ManagedDns } from "./host-plan.ts";
 import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
 
-/** The options of a component that decide which providers its resources have. */
 type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
 
 /**
@@ -150,8 +149,8 @@ function routingOf(host: string, settings: Settings, { hasOwnRecord }: HostZone)
 const isOwn = (certificate: FoundCertificate) => wasIssued(certificate) && !certificate.isForeign;
 
 /**
- * The options of a lookup that is done before its component exists: the provider that the resources of the component
- * will have. Without it, the default provider would look in another account or region, or is disabled.
+ * The options of a lookup before its component exists: with the provider that its resources will have. The default provider
+ * would look in another account or region, or is disabled.
  */
 function lookupOptions(
   packageName: "aws" | "cloudflare",
@@ -168,7 +167,6 @@ function lookupOptions(
   return parent === undefined ? {} : { parent };
 }
 
-/** A host whose certificate ACM issues. */
 interface CheckedHost {
   readonly host: string;
   readonly zone: ZoneMatch;
@@ -176,10 +174,7 @@ interface CheckedHost {
   readonly hasCertificate: boolean;
 }
 
-/**
- * Queries DNS for the CAA records of each host (RFC 8659). A host that cannot get a certificate is a problem, with the
- * record and the fix. A lookup that fails is a warning: it must not prevent an update, and ACM queries from elsewhere.
- */
+/** A host that cannot get a certificate is a problem. A lookup that fails prevents no update: ACM queries from elsewhere. */
 export async function findCaaProblems(hosts: readonly CheckedHost[], resolver: DnsResolver) {
   const checked = await Promise.all(
     hosts.map(async ({ zone, ...each }) => {

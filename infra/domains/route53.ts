@@ -40,12 +40,8 @@ export const route53: DnsProvider = {
   },
   async zonesNamed(name, options) {
     const mocked = { zoneId: name, name, nameServers: [] };
-    const found = await query<readonly Pick<aws.route53.GetZoneResult, "zoneId" | "name" | "nameServers">[]>(
-      ACCESS,
-      `the zone ${name}`,
-      () => publicZonesNamed(name, options),
-      [mocked],
-    );
+    const find = () => publicZonesNamed(name, options);
+    const found = await query<readonly FoundZone[]>(ACCESS, `the zone ${name}`, find, [mocked]);
     const ids = found.map(({ zoneId }) => zoneId);
     const problem =
       found.length > 1
@@ -79,6 +75,8 @@ export const route53: DnsProvider = {
     return new aws.route53.Record(logicalName, args, { ...options, ...imported });
   },
 };
+
+type FoundZone = Pick<aws.route53.GetZoneResult, "zoneId" | "name" | "nameServers">;
 
 /** The lookup fails unless it finds exactly one. Undefined if it was not made. */
 async function publicZonesNamed(name: string, options: pulumi.InvokeOptions) {

@@ -12,7 +12,7 @@ interface ChangeEventsArgs {
   readonly bus: string;
   /** Contains `events.mjs`. */
   readonly code: pulumi.Input<pulumi.asset.Archive>;
-  /** The variables that name the tables: see `storeEnvironment`. */
+  /** See `storeEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;
   /** The one of the orders has a stream. */
   readonly tables: Tables;
@@ -20,13 +20,12 @@ interface ChangeEventsArgs {
   readonly permissionsBoundary?: string | undefined;
 }
 
-/** The time that one invocation sends changes for. What is left then is sent by the next. */
+/** The next invocation sends what is left then. */
 const TIMEOUT_SECONDS = 60;
 
 /**
- * Sends every change of an order to EventBridge. A change waits in its order until EventBridge has accepted it, so
- * nothing is lost if the stream, which holds a record for a day, cannot wake the function: once a minute it looks for
- * itself.
+ * Sends every change of an order to EventBridge. A change waits in its order until EventBridge has accepted it. The stream,
+ * which holds a record for a day, wakes the function, and once a minute it looks for itself.
  */
 export class ChangeEvents extends pulumi.ComponentResource {
   readonly handler: OrdersFunction;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { BuildOptions, Plugin } from "esbuild";
 import { invalidInput } from "../../lib/core/errors.ts";
 
-/** The modules of the archive: the two functions of the API, and what they load on demand. */
+/** The two functions of the API, and what they load on demand. */
 const MODULES = {
   entry: "infra/functions/entry",
   openapi: "lib/http/openapi",
@@ -14,7 +14,6 @@ const MODULES = {
 
 const EVENTS = { events: "infra/functions/events" };
 
-/** What an archive of functions contains. */
 export interface BundleOptions {
   /** The path of a module to use instead of ours, which exports `api` and `list`. @default ours */
   readonly entry?: string | undefined;
@@ -93,10 +92,7 @@ const OWN_ENTRY = "See infra/README.md#functions-of-your-own.";
 /** TypeScript in the repository, JavaScript in the published package. */
 const EXTENSION = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-/**
- * Bundles the functions with everything they import, minified. By file name: the modules, and their source maps, which are
- * not deployed: to parse one takes a tenth of a cold start.
- */
+/** The modules by file name, minified, and source maps, which are not deployed: to parse one takes a tenth of a cold start. */
 export async function buildFunctions(options: BundleOptions = {}): Promise<Readonly<Record<string, string>>> {
   const { entry, events = false } = options;
   // Imported on use, so that programs that deploy no function need not install it.
@@ -125,13 +121,8 @@ export async function buildFunctions(options: BundleOptions = {}): Promise<Reado
       throw invalidInput("entry", `${entry} does not export ${missing.join(" and ")}. ${OWN_ENTRY}`);
     const text = outputFiles.find(({ path }) => basename(path) === "entry.mjs")?.text ?? "";
     const refused = ["api", "list"].filter((role) => countParameters(text, role) > 2);
-    const reason =
-      "Lambda's Node 24 refuses functions with a callback: take event and context, and return a promise.";
-    if (refused.length > 0)
-      throw invalidInput(
-        "entry",
-        `${refused.join(" and ")} in ${entry} has more than two parameters. ${reason}`,
-      );
+    const problem = `${refused.join(" and ")} in ${entry} has more than two parameters. Lambda's Node 24 refuses functions with a callback: take event and context, and return a promise.`;
+    if (refused.length > 0) throw invalidInput("entry", problem);
   }
   return Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
 }
@@ -155,7 +146,7 @@ function countParameters(bundle: string, name: string): number {
   return isFunction ? count : 0;
 }
 
-/** What a module of one's own imports as `store-orders/http` is `lib/http/index.ts` in the repository, built or not. */
+/** In the repository, an own module's `store-orders/http` is `lib/http/index.ts`, built or not. */
 async function sourceByExport(home: string): Promise<Record<string, string>> {
   const manifest = JSON.parse(await readFile(join(home, "package.json"), "utf8"));
   const entries = Object.entries<{ readonly default: string }>(manifest.exports);

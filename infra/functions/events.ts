@@ -23,7 +23,6 @@ const telemetry = createTelemetry({ namespace: namespace ?? prefix, write });
 /** The time for one call, and what an invocation keeps for the calls that are under way. */
 const CALL_MS = 5_000;
 
-/** Resolves when EventBridge has accepted the change. */
 async function putEvent(change: DeliveredChange, abortSignal: AbortSignal): Promise<void> {
   const kind = { EventBusName: bus, Source: "store-orders", DetailType: `order.${change.event}` };
   const event = { ...kind, Time: new Date(change.at), Detail: changeToJson(change) };
@@ -38,10 +37,7 @@ function logError(error: unknown, change?: string): void {
   write(`${JSON.stringify({ level: "ERROR", message: errorMessage(error), change })}\n`);
 }
 
-/**
- * Sends what is due, whether the stream or the schedule invokes it: what an invocation is told does not matter. Fails if
- * the store does, so that the alarm on its errors fires.
- */
+/** Sends what is due, whoever invokes it. Fails if the store does, so that the alarm on its errors fires. */
 export async function handler(
   _event: unknown,
   context: { getRemainingTimeInMillis(): number },

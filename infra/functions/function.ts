@@ -8,8 +8,8 @@ import { type BundleOptions, buildFunctions } from "./build.ts";
 import { allow, type Statement } from "./permissions.ts";
 
 /**
- * Bundles the functions into a temporary folder that is deleted when the program ends. The archive refers to files, so that
- * the stack's state holds their hashes instead of their content. The path `entry` is relative to `Pulumi.yaml`.
+ * Bundles the functions. The archive refers to files in a temporary folder, so that the stack's state holds their hashes
+ * instead of their content. The path `entry` is relative to `Pulumi.yaml`.
  */
 export async function functionCode({ entry, ...others }: BundleOptions = {}): Promise<pulumi.asset.Archive> {
   const options = { ...others, entry: entry && inProject(entry) };
@@ -44,7 +44,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Deletes the temporary folders of all bundles, for a process that will be killed. */
+/** For a process that will be killed. */
 export function deleteTemporaryFolders(): void {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 }
@@ -60,7 +60,7 @@ export interface OrdersFunctionArgs {
   readonly statements: readonly Statement[];
   readonly memoryMiB: number;
   readonly timeoutSeconds: number;
-  /** Reserves this many concurrent executions. @default none: shares those of the account */
+  /** @default none: shares the concurrency of the account */
   readonly reservedConcurrency?: number | undefined;
   readonly logRetentionDays: number;
   /** The ARN of a managed policy that limits the permissions of the role. @default none */

@@ -13,7 +13,7 @@ interface FunctionsArgs {
   /** The servers in the OpenAPI document. The address that serves the document is always the first. */
   readonly servers: NonNullable<Settings["servers"]>;
   readonly code: pulumi.Input<pulumi.asset.Archive>;
-  /** The variables that name the tables: see `storeEnvironment`. */
+  /** See `storeEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly tables: Tables;
 }
@@ -57,11 +57,7 @@ export function storeEnvironment(
 /** Lambda's limit for all environment variables of a function together, measured as JSON. */
 export const MAX_ENVIRONMENT_BYTES = 4_096;
 
-/**
- * The environment variables of both functions.
- *
- * @throws {pulumi.RunError} if they exceed Lambda's limit, which only hosts, servers and plans can make happen
- */
+/** The environment variables of both functions. Hosts, servers and plans can exceed Lambda's limit: a `RunError`. */
 export function functionEnvironment(
   settings: Pick<Settings, "domains" | "banPolicy" | "servers" | "docsUrl" | "corsOrigins" | "preview"> &
     Pick<Settings, "plans" | "keys" | "basePath">,

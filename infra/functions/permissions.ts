@@ -43,7 +43,6 @@ export interface Statement {
   readonly Resource: pulumi.Input<string>;
 }
 
-/** The policy statements that allow a function its calls to the tables. */
 export function tableStatements(
   calls: TableCalls,
   tableArns: { readonly orders: pulumi.Input<string>; readonly accounts: pulumi.Input<string> },

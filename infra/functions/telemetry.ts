@@ -7,16 +7,15 @@ import type { OutboxBacklog } from "../../lib/orders/order-store.ts";
 /** A list with more orders triggers an alarm: 120 MB if they have all fields, of the 200 MB of a streamed response. */
 export const LONG_LIST_ORDERS = 1_000_000;
 
-/**
- * Creates the telemetry of a process: access log lines and metrics, one JSON object per line. `namespace` separates
- * the metrics of several stacks in one AWS account.
- */
-export function createTelemetry(options: {
-  namespace: string;
-  write: (line: string) => void;
-  clock?: Clock;
-}) {
-  const { namespace, write, clock = systemClock } = options;
+interface TelemetryOptions {
+  /** Separates the metrics of several stacks in one AWS account. */
+  readonly namespace: string;
+  readonly write: (line: string) => void;
+  readonly clock?: Clock;
+}
+
+/** Writes access log lines and metrics, one JSON object per line. */
+export function createTelemetry({ namespace, write, clock = systemClock }: TelemetryOptions) {
   const writeLine = (fields: object) => write(`${toLogLine(fields)}\n`);
   const emit = (metric: MetricValue) => writeLine(embeddedMetrics(namespace, clock(), [metric]));
 
@@ -58,8 +57,7 @@ export function createTelemetry(options: {
           return (records, isLast) => {
             const wasLong = rows > LONG_LIST_ORDERS;
             rows += records;
-            // Before the last page is sent, because the consumer may not resume after it. A long list may never get there,
-            // because the platform cuts it off.
+            // Before the last page is sent: the consumer may not resume after it. The platform cuts a long list off.
             if (isLast || (!wasLong && rows > LONG_LIST_ORDERS)) emit({ name: "ListRows", value: rows });
           };
         },
@@ -80,11 +78,7 @@ interface MetricValue {
  * The fields of a JSON log line from which CloudWatch extracts metrics, without a call to its API. See
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-function embeddedMetrics(
-  namespace: string,
-  at: Instant,
-  metrics: readonly MetricValue[],
-): Readonly<Record<string, unknown>> {
+function embeddedMetrics(namespace: string, at: Instant, metrics: readonly MetricValue[]): object {
   return {
     _aws: {
       Timestamp: at,

@@ -3,7 +3,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { FunctionRole } from "../functions/permissions.ts";
 import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 
-/** The resources with metrics, by the names that CloudWatch uses. */
+/** By the names that CloudWatch uses. */
 export interface MonitoredResources {
   readonly apiName: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
@@ -18,10 +18,7 @@ export interface MonitoredResources {
     readonly host: string;
     readonly arn: pulumi.Input<string>;
   }[];
-  /**
-   * The namespace of the metrics that the functions write, and the start of the names of the alarms and the dashboard: no
-   * other stack of the AWS account may use it.
-   */
+  /** Of the metrics that the functions write, and of the names of the alarms and the dashboard: unique in the AWS account. */
   readonly namespace: string;
 }
 
@@ -31,7 +28,6 @@ export interface MetricReference {
   readonly dimensions: Record<string, pulumi.Input<string>>;
 }
 
-/** When an alarm fires. */
 interface Rule extends Omit<aws.cloudwatch.MetricAlarmArgs, keyof MetricReference | "alarmDescription"> {
   readonly threshold: number;
 }
@@ -123,7 +119,7 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   ];
 }
 
-/** The metrics of a stack: those of its resources, and its own, which the functions write. */
+/** The metrics of a stack's resources, and its own, which the functions write. */
 export function metricsOf({ apiName, stageName, namespace }: MonitoredResources) {
   const metric = (namespace: string, metricName: string, dimensions: MetricReference["dimensions"]) => {
     return { namespace, metricName, dimensions };

@@ -3,7 +3,6 @@ import { type MetricReference, type MonitoredResources, metricsOf } from "./alar
 
 type Line = readonly [metric: MetricReference, stat: string, label: string];
 
-/** The content of the dashboard: requests, the functions, the tables. */
 export function dashboardBody(monitored: MonitoredResources, region: unknown) {
   const { functions, tables } = monitored;
   const { gateway, ofFunction, ofTable, own } = metricsOf(monitored);

@@ -24,10 +24,10 @@ export class Observability extends pulumi.ComponentResource {
     const prefix = pulumi.interpolate`${monitored.namespace}-${region}`;
     let actions = {};
     if (email !== undefined) {
-      const topic = new aws.sns.Topic(`${name}-alarms`, {}, parent);
-      const subscription = { topic: topic.arn, protocol: "email", endpoint: email };
+      const { arn: topic } = new aws.sns.Topic(`${name}-alarms`, {}, parent);
+      const subscription = { topic, protocol: "email", endpoint: email };
       new aws.sns.TopicSubscription(`${name}-email`, subscription, parent);
-      actions = { alarmActions: [topic.arn], okActions: [topic.arn] };
+      actions = { alarmActions: [topic], okActions: [topic] };
     }
     for (const { key, ...alarm } of planAlarms(monitored)) {
       // A fixed name: CloudWatch overwrites an alarm of the same name, so an interrupted update leaves none behind.

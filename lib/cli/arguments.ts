@@ -1,21 +1,21 @@
-/** Readers of arguments that several commands share. Each throws if the string is invalid, and states the format. */
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import ms from "ms";
 import { ACCOUNT_ID_RULE } from "../accounts/accounts.ts";
 import { isAccountId } from "../accounts/api-key.ts";
 import { InvalidInputError, type Issue, isInvalidInput } from "../core/errors.ts";
 import { API_VERSION_PATH } from "../http/operations.ts";
 import { parseInt64 } from "../orders/int64.ts";
+import { PLANS } from "../plans/plan-limits.ts";
+
+const PLAN = "the plan of the project; domains need pro or above (STORE_ORDERS_PLAN; default: free)";
+export const planOption = () => new Option("--plan <plan>", PLAN).choices(PLANS);
 
 export function readInt64(text: string): bigint {
   const hint = "Use an integer from -9223372036854775808 to 9223372036854775807, in plain digits.";
   return parseInt64(text) ?? invalid(hint);
 }
 
-export function readWholeNumber(text: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(value) ? value : invalid("Use a whole number in plain digits.");
-}
+export const readWholeNumber = readNumberBetween(0, Number.MAX_SAFE_INTEGER);
 
 export function readNumberBetween(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -46,10 +46,8 @@ export function readBaseUrl(text: string): string {
   const url = parseWebUrl(URL.parse(text.replace(/\/$/, ""))?.href ?? "");
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (isPlain && url.pathname.endsWith(API_VERSION_PATH)) return url.href;
-  return invalid(
-    `Use a URL with its scheme that ends with ${API_VERSION_PATH}, without a user, a query and a fragment, such as ` +
-      `https://orders.example.com${API_VERSION_PATH}.`,
-  );
+  const example = `without a user, a query and a fragment, such as https://orders.example.com${API_VERSION_PATH}`;
+  return invalid(`Use a URL with its scheme that ends with ${API_VERSION_PATH}, ${example}.`);
 }
 
 function parseWebUrl(text: string): URL | undefined {
@@ -62,12 +60,10 @@ export function readOutputFile(text: string): string {
   return text === "-" ? invalid("Name a file.") : text;
 }
 
-/** Reads each value of an option that can be repeated. */
 export function each<T>(read: (text: string) => T): (text: string, previous?: readonly T[]) => readonly T[] {
   return (text, previous = []) => [...previous, read(text)];
 }
 
-/** Reads a string that has no problem. */
 export function checkedBy(findProblem: (text: string) => string | undefined): (text: string) => string {
   return (text) => {
     const problem = findProblem(text);
@@ -75,15 +71,11 @@ export function checkedBy(findProblem: (text: string) => string | undefined): (t
   };
 }
 
-/** Rejects the argument that is being read. `hint` states the accepted format. */
 export function invalid(hint: string): never {
   throw new InvalidArgumentError(hint);
 }
 
-/**
- * Runs a validation of the values of flags. An error then names the flag and its value, such as `--ship-date: 'soon' is
- * invalid.`, instead of the field.
- */
+/** An error of the validation then names a flag and its value, such as `--ship-date: 'soon' is invalid.` */
 export function validateFlags<T>(flags: object, validate: () => T): T {
   try {
     return validate();
@@ -96,7 +88,6 @@ export function validateFlags<T>(flags: object, validate: () => T): T {
   }
 }
 
-/** Names the flags in the issues of an error, instead of the fields or options that they set. */
 export function nameFlags(error: unknown, flags: Readonly<Record<string, string>>): unknown {
   return mapIssues(error, ({ path, message }) => ({ path: flags[path] ?? path, message }));
 }

@@ -1,19 +1,11 @@
 #!/usr/bin/env node
-/** The entry file of the command line, which passes it the arguments, environment and streams of the process. */
 // Also runs on older versions of Node, and explains which version is needed.
 import "./node-guard.mjs";
 
-const [
-  { fstatSync },
-  { redactKeys },
-  { formatErrorReport, toErrorReport, wantsJson },
-  { createFileStream, formatLogEntry },
-] = await Promise.all([
-  import("node:fs"),
-  import("../accounts/api-key.ts"),
-  import("./errors.ts"),
-  import("./terminal.ts"),
-]);
+const { fstatSync } = await import("node:fs");
+const { redactKeys } = await import("../accounts/api-key.ts");
+const { formatErrorReport, toErrorReport, wantsJson } = await import("./errors.ts");
+const { createFileStream, formatLogEntry } = await import("./terminal.ts");
 const argv = process.argv.slice(2);
 const isJson = wantsJson(argv);
 // The log of a service consists of lines of JSON, and its last one says why the process ended.
@@ -38,10 +30,13 @@ if ((isLog || isJson) && process.listenerCount("warning") > 0) {
 const { runProgram } = await import("./program.ts");
 
 const PARENT_CHECK_INTERVAL_MS = 250;
+/** The time for writing log lines after a signal to stop: a stalled reader must not keep the process. */
+const LOG_FLUSH_MS = 1_000;
+let stopped = false;
 
 /** Resolves at the first signal to stop, with its name. A second SIGTERM or SIGINT ends the process immediately. */
-function waitForStopSignal(): Promise<string> {
-  return new Promise((resolve) => {
+function waitForStop(): Promise<string> {
+  const signalled = new Promise<string>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => resolve(signal));
     // A terminal that closes can send it twice.
     process.on("SIGHUP", () => resolve("SIGHUP"));
@@ -55,16 +50,7 @@ function waitForStopSignal(): Promise<string> {
     }, PARENT_CHECK_INTERVAL_MS);
     timer.unref();
   });
-}
-
-/** The time for writing log lines after a signal to stop: a stalled reader must not keep the process. */
-const LOG_FLUSH_MS = 1_000;
-let stopped = false;
-
-async function waitForStop(): Promise<string> {
-  const signal = await waitForStopSignal();
-  stopped = true;
-  return signal;
+  return signalled.finally(() => (stopped = true));
 }
 
 const { env, stdin, stdout } = process;

@@ -7,12 +7,10 @@ import type { EnvironmentVariables } from "./settings.ts";
 import { chooseStore, type OpenedStore, type OpenOptions, STORES, type StoreFlags } from "./stores.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Passed to every command: the surroundings that it may use. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: EnvironmentVariables;
   readonly clock: Clock;
-  /** The global options, which may be given before or after the command's name. */
   readonly flags: GlobalFlags;
   readonly version: string;
   /** Resolves when the process receives a signal to stop, with its name. */
@@ -24,7 +22,6 @@ export interface CommandContext {
   fail(report: ErrorReport, status?: ExitStatus): void;
 }
 
-/** Defines a top-level command, or the commands of a group. */
 export type DefineCommand = (command: Command, context: CommandContext) => void;
 
 export interface GlobalFlags extends StoreFlags {
@@ -32,10 +29,9 @@ export interface GlobalFlags extends StoreFlags {
   readonly json?: boolean;
 }
 
-/** Opens the store that the options name, runs a command on it, and closes it. A missing database is an error. */
+/** Runs a command on the store that the options name. A missing database is an error. */
 export const withStore = createWithStore({ create: false });
 
-/** Does the same, but creates a missing database. */
 export const withStoreOrCreate = createWithStore({ create: true });
 
 function createWithStore(options: Pick<OpenOptions, "create">) {
@@ -49,11 +45,9 @@ function createWithStore(options: Pick<OpenOptions, "create">) {
     const { kind, location, poolSize } = chooseStore(flags, env);
     const opened = await STORES[kind].open(location, { ...options, warn, poolSize });
     try {
-      if (opened.isNew) {
-        // The name can be mistyped. With --json, a program reads standard error, except that of a service.
-        if (log !== undefined || !flags.json)
-          warn(`There was no store at ${opened.name}, so an empty one was created.`);
-      }
+      // The name can be mistyped. With --json, a program reads standard error, except that of a service.
+      if (opened.isNew && (log !== undefined || !flags.json))
+        warn(`There was no store at ${opened.name}, so an empty one was created.`);
       await run(opened);
     } catch (error) {
       throw opened.explain?.(error) ?? error;

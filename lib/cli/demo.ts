@@ -1,4 +1,3 @@
-/** The demo data of a new database, and commands to try with it. */
 import { createAccounts } from "../accounts/accounts.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoredOrder } from "../orders/lifecycle.ts";
@@ -9,10 +8,7 @@ import { type StoreFlags, toCommandLine } from "./stores.ts";
 
 export const DEMO_ACCOUNT = "demo";
 
-/**
- * Fills an empty store with an account on the plan `free`, a key, and orders in every state. Returns the key, or
- * `undefined` if the store was not empty and nothing was changed.
- */
+/** Returns the key, or `undefined` if the store was not empty and nothing was changed. */
 export async function seedDemo(store: Store, env: EnvironmentVariables, clock: Clock) {
   if (!(await isEmpty(store))) return undefined;
   const environment = await environmentOf(store, env);
@@ -42,12 +38,7 @@ function demoOrders(now: Instant): readonly StoredOrder[] {
   ];
 }
 
-/** For a terminal: variables to paste into another one, and commands to try next there. */
-export function formatNextSteps(
-  { url, key }: { readonly url: string; readonly key: string | null },
-  flags: StoreFlags,
-): string {
-  if (key === null) return "";
+export function formatNextSteps(url: string, key: string, flags: StoreFlags): string {
   return `
 Paste this into another terminal:
 
@@ -62,8 +53,7 @@ ${toCommandLine(["accounts", "show", DEMO_ACCOUNT], flags)}
 }
 
 export function explainNotSeeded(flags: StoreFlags): string {
-  return (
-    "The database has data already, so no demo data was added. A key is shown only when it is issued. To issue one " +
-    `(create the account first if it is gone), run: ${toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags)}`
-  );
+  const issue = toCommandLine(["keys", "issue", "--account", DEMO_ACCOUNT], flags);
+  const hint = `To issue one (create the account first if it is gone), run: ${issue}`;
+  return `The database has data already, so no demo data was added. A key is shown only when it is issued. ${hint}`;
 }

@@ -1,4 +1,3 @@
-/** The failure of a command: its exit status, its report for people and programs, and the advice for common causes. */
 import { CommanderError } from "commander";
 import {
   errorMessage,
@@ -56,8 +55,13 @@ export function wantsJson(argv: readonly string[]): boolean {
 }
 
 export function toErrorReport(error: unknown): ErrorReport {
-  if (error instanceof CommanderError) return { code: "usage_error", message: usageMessage(error) };
   const message = errorMessage(error);
+  if (error instanceof CommanderError) {
+    // The message of Commander for a missing command is `(outputHelp)`.
+    const missing = "A command is missing. Add --help for usage.";
+    const isMissing = error.code === "commander.help";
+    return { code: "usage_error", message: isMissing ? missing : message.replace(/^error: /, "") };
+  }
   if (isInvalidInput(error)) return { code: error.code, message, issues: error.issues };
   if (comesFromNewerSchema(error)) return { code: "newer_schema", message };
   const isKnown =
@@ -72,14 +76,6 @@ function comesFromNewerSchema(error: unknown): boolean {
   return isNewerSchema(error) || (isStoreUnavailable(error) && isNewerSchema(error.cause));
 }
 
-/** Commander's message for a missing command is `(outputHelp)`. */
-function usageMessage({ code, message }: CommanderError): string {
-  return code === "commander.help"
-    ? "A command is missing. Add --help for usage."
-    : message.replace(/^error: /, "");
-}
-
-/** Formats a report for people, with one line per issue if there are several, or as one line of JSON. */
 export function formatErrorReport({ code, message, issues }: ErrorReport, json: boolean): string {
   const redact = (_key: string, value: unknown) =>
     typeof value === "string" ? withoutPasswords(value) : value;
@@ -98,7 +94,6 @@ function withoutPasswords(message: string): string {
   return message.replace(/(:\/\/[^\s:/@]*):\S*@/g, "$1@").replace(/([?&]\w*password=)[^\s&']*/gi, "$1…");
 }
 
-/** Replaces the error of an optional package that is not installed by one that says how to install it. */
 export function explainMissingPackage(error: unknown): unknown {
   if (!(error instanceof Error && /MODULE_NOT_FOUND$/.test(systemErrorCode(error)))) return error;
   // By Node, and by Yarn's Plug'n'Play.
@@ -108,7 +103,6 @@ export function explainMissingPackage(error: unknown): unknown {
   return invalidInput(name, `The package is not installed, and this command needs it. ${install}`);
 }
 
-/** Replaces an error of an AWS client about missing configuration by one that names what is missing and the fix. */
 export function explainAwsConfiguration(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const noRegion = "The region is missing. Set AWS_REGION, or choose a profile with AWS_PROFILE.";

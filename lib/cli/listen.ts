@@ -1,4 +1,3 @@
-/** Addresses to listen on: their flags and variables, and the advice if an address cannot be used. */
 import { invalidInput } from "../core/errors.ts";
 import { systemErrorCode } from "../files/read.ts";
 import { EMPTY_HOST, formatHost } from "../node/listen.ts";
@@ -29,7 +28,6 @@ function parsePort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
 
-/** Reads the address to listen on from the flags, otherwise from `HOST` and `PORT`. An IPv6 address can be in brackets. */
 export function readListenAddress(flags: Partial<ListenAddress>, env: EnvironmentVariables): ListenAddress {
   const host = (flags.host ?? readVariable(env, "HOST") ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
   if (host === "") throw invalidInput("--host", EMPTY_HOST);

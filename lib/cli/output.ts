@@ -1,4 +1,3 @@
-/** Results and progress, as people and programs read them. */
 import { clearLine, cursorTo } from "node:readline";
 import Table from "cli-table3";
 import { escapeControls, escapeLine, formatCount } from "../core/text.ts";
@@ -11,23 +10,17 @@ export type Result = Readonly<Record<string, Value>>;
 
 type Value = string | number | bigint | boolean | readonly string[] | readonly object[] | null | undefined;
 
-/** Prints one result: one line per property, or one JSON object. Resolves to `false` if the reader has gone. */
-export async function printResult(context: CommandContext, result: Result): Promise<boolean> {
-  return context.flags.json ? printJson(context, result) : context.terminal.print(formatResult(result));
+/** Prints a value as one line of JSON, or a text for people. Resolves to `false` if the reader has gone. */
+export function printEither({ flags, terminal }: CommandContext, value: object, text: () => string) {
+  return terminal.print(flags.json ? `${escapeControls(toInt64Json(value))}\n` : text());
 }
 
-export async function printResults(
-  context: CommandContext,
-  names: readonly string[],
-  results: readonly Result[],
-): Promise<void> {
-  if (context.flags.json) await printJson(context, results);
-  else await context.terminal.print(formatResults(names, results));
+export function printResult(context: CommandContext, result: Result): Promise<boolean> {
+  return printEither(context, result, () => formatResult(result));
 }
 
-/** Prints a value as one line of JSON. Resolves to `false` if the reader has gone. */
-export async function printJson({ terminal }: CommandContext, value: object): Promise<boolean> {
-  return terminal.print(`${escapeControls(toInt64Json(value))}\n`);
+export function printResults(context: CommandContext, names: readonly string[], results: readonly Result[]) {
+  return printEither(context, results, () => formatResults(names, results));
 }
 
 export function formatResult(result: Result): string {
@@ -67,10 +60,7 @@ const NO_BORDERS = {
 
 type Counts = Readonly<Record<string, number>>;
 
-/**
- * Shows progress on an interactive terminal: a bar if the size is known, otherwise the counts. `format` contains the
- * names of counts in braces, such as `{placed} placed`.
- */
+/** A bar if the size is known, otherwise the counts. `format` has their names in braces, such as `{placed} placed`. */
 export async function createProgress(
   { barScreen: screen, log }: Pick<Terminal, "barScreen" | "log">,
   { format, size, initial }: { format: string; size?: number | undefined; initial: Counts },

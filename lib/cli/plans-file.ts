@@ -3,10 +3,7 @@ import { fileError, readConfigFile } from "../files/config-file.ts";
 import type { PlanTable } from "../plans/plan-limits.ts";
 import { PLAN_FIELDS, plansSchema } from "./plans-schema.ts";
 
-/**
- * Reads and validates a plans file. Returns its plans and the standard ones. Throws an `InvalidInputError` with every
- * problem.
- */
+/** The plans of a file and the standard ones. Throws an `InvalidInputError` with every problem. */
 export function readPlansFile(path: string): PlanTable {
   const read = readConfigFile(path, validatePlansFile);
   if (!read.ok) throw fileError(path, "plans", read);
@@ -16,8 +13,6 @@ export function readPlansFile(path: string): PlanTable {
 function validatePlansFile(content: unknown) {
   const parsed = plansSchema.safeParse(content);
   if (parsed.success) return { ok: true, value: parsed.data } as const;
-  return {
-    ok: false,
-    issues: parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS)),
-  } as const;
+  const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS));
+  return { ok: false, issues } as const;
 }

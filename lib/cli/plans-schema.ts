@@ -9,10 +9,8 @@ const limit = z.number({ error: "Give a whole number of at least 1." });
 const limits = z.strictObject({ perMinute: limit, perDay: limit });
 const plan = z.union([z.literal("custom"), limits], { error: PLAN_HINT });
 
-/** The names of the limits of a plan, for messages about unknown ones. */
 export const PLAN_FIELDS = ["perMinute", "perDay"];
 
-/** Plans as they are written in a file: limits, or `custom`, by the name of the plan. The standard plans are added. */
 export const plansSchema = z
   .record(z.string(), plan, { error: PLANS_HINT })
   .transform((plans): PlanTable => ({ ...PLAN_LIMITS, ...plans }))

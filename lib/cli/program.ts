@@ -1,7 +1,4 @@
-/**
- * The command line program. Each top-level command is an entry of `COMMANDS`, and a file that defines its options and
- * its action. The file is loaded only when the command is called, with everything that it imports.
- */
+/** Each command's file is loaded only when the command is called, with everything that it imports. */
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command, CommanderError } from "commander";
@@ -33,8 +30,7 @@ interface CommandEntry {
 
 const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   serve: {
-    description:
-      "Serves the API. SIGTERM, SIGINT and SIGHUP drain in-flight requests (8 s), then exit with 0.",
+    description: "Serves the API. SIGTERM, SIGINT and SIGHUP drain requests in flight (8 s): exit status 0.",
     plans: true,
     load: async () => (await import("./commands/serve.ts")).defineServe,
   },
@@ -66,8 +62,7 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/changes.ts")).defineChanges,
   },
   database: {
-    description:
-      "Checks a database; backs up a SQLite database; creates or migrates the tables in PostgreSQL; switches the outbox.",
+    description: "Checks a database, backs up SQLite, migrates PostgreSQL, and switches the outbox.",
     plans: true,
     load: async () => (await import("./commands/database.ts")).defineDatabase,
   },
@@ -82,9 +77,7 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/tables.ts")).defineTables,
   },
   smoke: {
-    description:
-      "Tests a deployed service: list, headers, limits, 401, readiness, and the cancel of an order that you name. " +
-      "Exits with 1 if anything is wrong, with 3 if the service cannot be reached.",
+    description: "Tests a deployed service: list, headers, limits, 401, readiness, and a cancel.",
     stores: [],
     load: async () => (await import("./commands/smoke.ts")).defineSmoke,
   },
@@ -97,11 +90,10 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
 };
 
 export interface ProcessIo extends Streams {
-  /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: EnvironmentVariables;
   waitForStop(): Promise<string>;
-  /** Resolves after a time. @default a timer */
+  /** @default a timer */
   readonly wait?: CommandContext["wait"];
 }
 

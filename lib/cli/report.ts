@@ -5,7 +5,6 @@ import { REASONS, type Reason, withoutImplied } from "../domains/status/reasons.
 import { PROPAGATION, type StackStatus } from "../domains/status/steps.ts";
 import type { HostReport } from "../domains/status/verify.ts";
 
-/** Formats reports as text for people: for each host its state and, for each reason, found, expected, and the fix. */
 export function formatReport(reports: readonly HostReport[]): string {
   if (reports.length === 0) return "There is no custom host to verify.\n";
   const verified = reports.filter(({ state }) => state === "verified").length;

@@ -13,7 +13,6 @@ import {
 } from "../http/request-event.ts";
 import { formatLogEntry, type LogLevel, type Terminal } from "./terminal.ts";
 
-/** The least important level that is logged. */
 export type LogThreshold = LogLevel | "silent";
 
 const LOG_LEVELS: readonly LogThreshold[] = ["silent", "error", "warn", "info"];
@@ -33,7 +32,6 @@ export function addLogOptions(command: Command): Command {
     .option("--log-addresses", "log the IP addresses of callers");
 }
 
-/** Creates the log of a running service: readable lines on a terminal, otherwise, and with `json`, lines of JSON. */
 export function createServiceLog(
   { log, screen }: Pick<Terminal, "log" | "screen">,
   { logLevel, logAddresses = false }: LogFlags,
@@ -59,7 +57,6 @@ export function createServiceLog(
     log(isReadable ? escapeLine(text) : formatLogEntry(level, text, new Date(clock()), details));
   }
 
-  /** `onRequest` logs a finished request. It is missing if no request would be logged. */
   return { onRequest: logLevel === "silent" ? undefined : onRequest, write };
 }
 
@@ -93,7 +90,7 @@ function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): s
   return words.filter((word) => word !== undefined).join(" ");
 }
 
-/** Makes a string printable: the input of a caller must not control the terminal. */
+/** The input of a caller must not control the terminal. */
 function printable(text: string): string {
   return escapeLine(redactKeys(text));
 }

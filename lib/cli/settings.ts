@@ -4,6 +4,7 @@ import { isPlan, PLAN_LIMITS, PLANS, type Plan, type PlanTable } from "../plans/
 import type { Store } from "../stores/store.ts";
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+type PlansFlag = { readonly plans?: string };
 
 export function readEnvironment(env: EnvironmentVariables): Environment | undefined {
   const name = readVariable(env, "STORE_ORDERS_ENVIRONMENT");
@@ -16,7 +17,6 @@ export async function environmentOf({ accounts }: Pick<Store, "accounts">, env: 
   return readEnvironment(env) ?? (await accounts.findEnvironment()) ?? "test";
 }
 
-/** Reads the plan of the project from the flags, otherwise from `STORE_ORDERS_PLAN`; the default is `free`. */
 export function readPlan(flags: { readonly plan?: Plan }, env: EnvironmentVariables): Plan {
   const plan = flags.plan ?? readVariable(env, "STORE_ORDERS_PLAN") ?? "free";
   if (!isPlan(plan)) throw invalidValue("STORE_ORDERS_PLAN", plan, `Use one of: ${PLANS.join(", ")}.`);
@@ -29,8 +29,6 @@ export async function readPlans(flags: PlansFlag, env: EnvironmentVariables): Pr
   const { readPlansFile } = await import("./plans-file.ts");
   return readPlansFile(path);
 }
-
-type PlansFlag = { readonly plans?: string };
 
 export function plansFileOf({ plans }: PlansFlag, env: EnvironmentVariables): string | undefined {
   return plans || readVariable(env, "STORE_ORDERS_PLANS");

@@ -1,9 +1,8 @@
-/** The stores that the command line can use: their options, and the choice and the opening of one. */
 import { existsSync, type Stats, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import { explainFileError } from "../files/read.ts";
 import type { Inspection } from "../stores/check.ts";
-import { tableNames } from "../stores/dynamodb/schema.ts";
+import { LAYOUT_VERSION, tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
 import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
 import { explainAwsConfiguration } from "./errors.ts";
@@ -25,27 +24,22 @@ export interface OpenedStore {
 export interface OpenOptions {
   /** Creates a missing database. Otherwise it is an error, so that a typo in the path does not create an empty one. */
   readonly create: boolean;
-  /** Logs something that the operator should know about the database. */
   warn(message: string): void;
   readonly poolSize?: number | undefined;
 }
 
 export interface StoreKind {
-  /** The name of the global option that selects this kind, and the name of its value in the help. */
   readonly option: string;
   readonly argument: string;
   readonly description: string;
   readonly variable: string;
-  /** The value if nothing selects a store. Only SQLite has one. */
   readonly fallback?: string;
-  /** Opens the store that the option's value names. Loads the code of the store. */
   open(location: string, options: OpenOptions): Promise<OpenedStore>;
-  /** Opens the database that the option's value names to check it. Nothing in it is changed. */
+  /** Nothing in the database is changed. */
   inspect(location: string): Promise<Inspection>;
   filesOf?(location: string): readonly string[];
 }
 
-/** Every kind of store. To add one, add its entry here. */
 export const STORES = {
   sqlite: {
     option: "database",
@@ -83,16 +77,13 @@ export type StoreName = keyof typeof STORES;
 
 export const STORE_NAMES = Object.keys(STORES) as readonly StoreName[];
 
-/** The values of the options that select a store, and of the size of its pool. */
 export type StoreFlags = Partial<
   Readonly<Record<(typeof STORES)[StoreName]["option"] | "postgresPool", string>>
 >;
 
 export interface StoreChoice {
   readonly kind: StoreName;
-  /** The path, prefix or address: the value of the option. */
   readonly location: string;
-  /** The most connections to PostgreSQL, if the program should not choose it. */
   readonly poolSize?: number;
 }
 
@@ -110,7 +101,6 @@ export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
   return name === "postgres" ? [selection, POOL_FLAG] : [selection];
 });
 
-/** Selects the store from the flags, otherwise from environment variables, otherwise the default database. */
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {
   const selected =
     chooseOne(({ option }) => [`--${option}`, flags[option]]) ??
@@ -149,20 +139,23 @@ function chooseOne(
   return { kind, location };
 }
 
-/** The location without its secrets. */
 export function shownLocation({ kind, location }: StoreChoice): string {
-  return kind === "postgres" ? withoutPassword(location) : location;
+  if (kind !== "postgres") return location;
+  const url = URL.parse(location);
+  const isUrl = url !== null && /^postgres(ql)?:$/.test(url.protocol);
+  if (!isUrl) return location.includes("@") ? "URL" : location;
+  url.password = "";
+  for (const name of [...url.searchParams.keys()]) if (/password/i.test(name)) url.searchParams.delete(name);
+  return url.href;
 }
 
 async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<OpenedStore> {
   requireDatabase(path, { create });
   const isNew = !existsSync(path);
-  const [{ createSqliteStore }, { SCHEMA_VERSION }, { isNotWritable }] = await Promise.all([
-    import("../stores/sqlite/index.ts"),
-    import("../stores/sqlite/schema.ts"),
-    import("../stores/sqlite/errors.ts"),
-  ]);
-  let store: OpenedStore["store"];
+  const { createSqliteStore } = await import("../stores/sqlite/index.ts");
+  const { SCHEMA_VERSION } = await import("../stores/sqlite/schema.ts");
+  const { isNotWritable } = await import("../stores/sqlite/errors.ts");
+  let store: Store;
   try {
     store = createSqliteStore({ path, existing: !create });
   } catch (error) {
@@ -188,19 +181,15 @@ export function requireDatabase(path: string, { argument = "--database", create 
   }
   if (found?.isFile() || (found === undefined && create)) return;
   if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);
-  const message =
-    `There is no database at ${path}. Check the path, or create a database with ` +
-    "'accounts create', 'orders place', 'orders import' or 'serve'.";
-  throw invalidInput(argument, message);
+  const fix = "Check the path, or create a database with 'accounts create', 'orders import' or 'serve'.";
+  throw invalidInput(argument, `There is no database at ${path}. ${fix}`);
 }
 
 async function openPostgres(url: string, { create, poolSize }: OpenOptions): Promise<OpenedStore> {
-  const [{ createPostgresStore, migratePostgres }, { SCHEMA_VERSION }] = await Promise.all([
-    import("../stores/postgres/index.ts"),
-    import("../stores/postgres/schema.ts"),
-    // The store loads it with the first call, whose error would not name the package.
-    import("pg"),
-  ]);
+  const { createPostgresStore, migratePostgres } = await import("../stores/postgres/index.ts");
+  const { SCHEMA_VERSION } = await import("../stores/postgres/schema.ts");
+  // The store loads it with the first call, whose error would not name the package.
+  await import("pg");
   const { name, ...address } = readPostgresUrl(url);
   const options = { ...address, poolSize };
   const isNew = create && (await migratePostgres({ ...options, onlyIfEmpty: true })).from === 0;
@@ -210,10 +199,8 @@ async function openPostgres(url: string, { create, poolSize }: OpenOptions): Pro
 
 async function inspectPostgresUrl(url: string): Promise<Inspection> {
   const { connectionString, schema } = readPostgresUrl(url);
-  const [{ inspectPostgres }, { Pool }] = await Promise.all([
-    import("../stores/postgres/inspect.ts"),
-    import("pg"),
-  ]);
+  const { inspectPostgres } = await import("../stores/postgres/inspect.ts");
+  const { Pool } = await import("pg");
   const timeout = { connectionTimeoutMillis: MAX_STORE_CALL_MS };
   const pool = new Pool({ connectionString, max: 1, pipeline: true, ...timeout });
   pool.on("error", () => {});
@@ -229,19 +216,8 @@ export function readPostgresUrl(text: string) {
   return { ...options, name: schema === undefined ? place : `${place}, schema ${schema}` };
 }
 
-function withoutPassword(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) return text.includes("@") ? "URL" : text;
-  url.password = "";
-  for (const name of [...url.searchParams.keys()]) if (/password/i.test(name)) url.searchParams.delete(name);
-  return url.href;
-}
-
 async function openDynamodb(location: string): Promise<OpenedStore> {
-  const [{ createDynamodbStore }, { LAYOUT_VERSION }] = await Promise.all([
-    import("../stores/dynamodb/index.ts"),
-    import("../stores/dynamodb/schema.ts"),
-  ]);
+  const { createDynamodbStore } = await import("../stores/dynamodb/index.ts");
   const tables = tableNames({ prefix: location });
   return {
     store: createDynamodbStore({ tables }),
@@ -253,7 +229,6 @@ async function openDynamodb(location: string): Promise<OpenedStore> {
   };
 }
 
-/** Replaces an error of DynamoDB by one that names the missing setting or the tables, and the fix. */
 export function explainDynamodbError(error: unknown, location: string): unknown {
   const cause = isStoreUnavailable(error) && error.cause instanceof Error ? error.cause : undefined;
   const explained = explainAwsConfiguration(cause);

@@ -15,15 +15,9 @@ export interface Terminal {
   readonly barScreen: WriteStream | undefined;
   /** Standard output if it is an interactive terminal, for hints to a person. */
   readonly display: WriteStream | undefined;
-  /**
-   * Writes part of the result to standard output; resolves when more can be written. Resolves to `false` if the reader
-   * has closed the pipe (as `head` does): this is not an error, and the command can stop.
-   */
+  /** Resolves when more can be written; to `false` if the reader has closed the pipe, as `head` does: that is no error. */
   print(text: string): Promise<boolean>;
-  /**
-   * Writes a line to standard error. API keys are redacted, because these lines end up in logs. Lines are dropped while
-   * too many are waiting for the reader; `drainLog` prevents this.
-   */
+  /** Writes a line, without keys, to standard error. It is dropped if too many wait for the reader; `drainLog` prevents it. */
   log(line: string): void;
   /** Resolves when the reader of standard error has caught up, or has closed the pipe. */
   drainLog(): Promise<void>;
@@ -79,16 +73,12 @@ export function createFileStream(descriptor: number): Writable {
   });
 }
 
-/** The most text that is buffered for a reader that does not keep up, in bytes. */
 export const MAX_BUFFERED_LOG_BYTES = 1024 * 1024;
 
 /** A longer line is cut. A character takes up to three bytes, so that one line alone is never beyond that. */
 const MAX_LINE_CHARS = MAX_BUFFERED_LOG_BYTES / 4;
 
-/**
- * Writes lines to a stream. Lines beyond `MAX_BUFFERED_LOG_BYTES` are dropped while the reader does not keep up; their
- * number is logged once it has caught up, as JSON if they were.
- */
+/** Lines beyond the limit are dropped; their number is logged once the reader has caught up, as JSON if they were. */
 export function createLogWriter(stream: Writable) {
   let dropped = 0;
   let isJson = false;
@@ -123,7 +113,6 @@ function cut(line: string): string {
   return line.startsWith("{") ? formatLogEntry("error", start, new Date()) : start;
 }
 
-/** The importance of a log line: a failure, a problem, or anything else. */
 export type LogLevel = "error" | "warn" | "info";
 
 export function formatLogEntry(level: LogLevel, message: string, at: Date, details: object = {}): string {

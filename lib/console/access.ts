@@ -1,6 +1,3 @@
-/**
- * Access to the console: one browser, with the session that its link starts, and only from the console's own pages.
- */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
@@ -15,10 +12,7 @@ export const securityHeaders: MiddlewareHandler = async (c, next) => {
   return next();
 };
 
-/**
- * Rejects every request that may not come from the console's own page. Any page may link to the entry, which contains
- * nothing.
- */
+/** Rejects every request that another page may have made. Any may link to the entry, which contains nothing. */
 export function ownPagesOnly(basePath: string): MiddlewareHandler {
   const reject = (c: Context, reason: string, status: 403 | 405 = 403) =>
     c.html(plainPage("Not allowed", html`<p>${reason}</p>`), status);
@@ -57,17 +51,13 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
 
 /** Creates the one session of a console. It ends with the process, and nothing of it is stored. */
 export function createSession(port: string, view: Pick<View, "storeName" | "sections" | "keysFor">) {
-  /**
-   * The path of every address, without a slash at the end. Browsers send a cookie to every port of a host. They send this
-   * one only below its path, which another server on this machine does not know.
-   */
+  /** Browsers send a cookie to every port of a host, this one only below its path, which no other server here knows. */
   const basePath = `/${randomBytes(12).toString("base64url")}`;
   const [linkToken, formToken, cookie] = [newSecret(), newSecret(), newSecret()];
   const cookieName = `store-orders-console-${port}`;
   let isRedeemed = false;
   const isMember = (c: Context) => isRedeemed && isEqual(getCookie(c, cookieName), cookie);
 
-  /** Answers the token of the link with the cookie, once. */
   const start: Handler = async (c) => {
     // The browser that has the session can open any link again, such as one in its history.
     if (isMember(c)) return c.body(null, 204);

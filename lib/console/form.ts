@@ -3,7 +3,6 @@ import { redactKeys } from "../accounts/api-key.ts";
 import { explainIssues, isInvalidInput } from "../core/errors.ts";
 import type { Html, Notice, View } from "./page.ts";
 
-/** The result of a form submission: a notice above the page, and the errors of its fields by name. */
 export interface FormResult {
   readonly form: string;
   readonly notice: Notice;
@@ -25,10 +24,7 @@ export async function submit(
   }
 }
 
-/**
- * The result of an invalid input: an issue of a field is shown there, and any other above the page. Throws any other error
- * again.
- */
+/** An issue of a field is shown there, any other one above the page. Throws any other error again. */
 export function invalidForm(form: string, values: FormResult["values"], error: unknown): FormResult {
   if (!isInvalidInput(error)) throw error;
   const errors = Object.fromEntries(error.issues.map(({ path, message }) => [path, message]));
@@ -84,7 +80,6 @@ export function fieldOf(form: string, field: Field, result?: FormResult): Html {
   </div>`;
 }
 
-/** A dialog with a form, and the button that opens it. */
 interface FormDialog {
   readonly id: string;
   readonly title: string;
@@ -93,15 +88,10 @@ interface FormDialog {
   readonly isMain?: boolean;
   readonly fields: Html;
   readonly confirm: string;
-  /** True if the change takes something away. @default false */
   readonly isDanger?: boolean;
 }
 
-/**
- * A button that opens a dialog with a form. The dialog closes with Escape, with a click beside it, or when its form
- * succeeds. It gets the focus when it opens, so that its title is read, and Tab leads to its first field. It keeps the
- * focus until it closes.
- */
+/** The dialog gets the focus when it opens, so that its title is read, and Tab leads to its first field. */
 export function formDialog(
   view: View,
   action: string,

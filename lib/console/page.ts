@@ -1,4 +1,3 @@
-/** The pages of the console: the request that asks for one, its address, its layout, and times for people. */
 import { createHash } from "node:crypto";
 import type { Context, Hono } from "hono";
 import { html } from "hono/html";
@@ -20,22 +19,16 @@ export interface ConsoleDependencies {
   readonly clock: Clock;
   /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
-  /** Replaces an error of the store by one that names the fix. */
   readonly explain: (error: unknown) => unknown;
   readonly log: (line: string) => void;
   readonly domains?: DomainsContext | undefined;
 }
 
 /** The environment of the store's keys, as far as it has been read: once it is recorded, it stays. */
-export interface KeysFor {
-  known(): Environment | undefined;
-  read(): Promise<Environment | undefined>;
-}
+export type KeysFor = { environment?: Environment | undefined };
 
-/** Escaped HTML, from the template `html`. */
 export type Html = ReturnType<typeof html>;
 
-/** The session's part of each request. */
 export interface View {
   readonly basePath: string;
   readonly formToken: string;
@@ -58,7 +51,6 @@ export type ConsoleApp = Hono<ConsoleVariables>;
 
 export type ConsoleRequest<Path extends string = string> = Context<ConsoleVariables, Path>;
 
-/** The address of a page of the console. Each segment is escaped. */
 export function pathOf({ basePath }: Pick<View, "basePath">, ...segments: readonly string[]): string {
   return [basePath, ...segments.map(encodeURIComponent)].join("/");
 }
@@ -67,7 +59,6 @@ export function withQuery(path: string, query: string): string {
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** The result of a change, shown above the page. */
 export interface Notice {
   readonly kind: "success" | "failure";
   /** @default by the kind */
@@ -77,9 +68,7 @@ export interface Notice {
 
 interface Page {
   readonly title: string;
-  /** The section that the page leads back to. */
   readonly back?: string;
-  /** What is to be known before all else. */
   readonly lead?: string | Html;
   readonly actions?: Html;
   readonly body?: Html;
@@ -90,10 +79,7 @@ interface Page {
   readonly status?: 200 | 404 | 422;
 }
 
-/**
- * Sends a page. The script asks again for the page that is shown; if nothing has changed, the response is 304 without a
- * body.
- */
+/** The script asks again and again for the page that is shown: if nothing has changed, the response is 304. */
 export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response> {
   const { notice, status } = page;
   const text = `${await layout(c.get("view"), c.req.path, page)}`;
@@ -107,7 +93,6 @@ function layout(
   path: string,
   { title, back, lead, actions, notice, isRunning, body = html`` }: Page,
 ): Html {
-  const environment = view.keysFor.known();
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);
@@ -120,7 +105,7 @@ function layout(
       <nav aria-label="Sections"><ul>${links}</ul></nav>
       ${searchForm(view)}
       <p class="store" title="${view.storeName}"><span class="quiet">works on</span> ${view.storeName}</p>
-      ${environment && html`<p class="badge calm" id="keys-for">${environment} keys</p>`}
+      ${view.keysFor.environment && html`<p class="badge calm" id="keys-for">${view.keysFor.environment} keys</p>`}
     </header>
     <p id="problem" role="alert" hidden></p>
     <template id="failure">${noticeBox({ kind: "failure", title: "", message: "" })}</template>
@@ -170,10 +155,7 @@ interface Row {
   readonly cells: readonly (Html | string | number | bigint)[];
 }
 
-/**
- * A table with one line for each row, or a sentence if it has no rows. A narrow window has no place for the columns of the
- * class `wide` and the actions; within an element of the class `cards`, each row becomes a card there instead.
- */
+/** A narrow window shows neither the columns `wide` nor the actions; within `cards`, each row becomes a card there. */
 export function table(columns: readonly Column[], rows: readonly Row[], empty: string | Html): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const headings = columns.map(([title, className = ""]) =>
@@ -193,7 +175,6 @@ export function table(columns: readonly Column[], rows: readonly Row[], empty: s
   </table>`;
 }
 
-/** Links to the pages, the filters or the directions of a list. One without an address is not shown. */
 export function linkRow(
   label: string,
   links: readonly (readonly [label: string, href: string | undefined, isCurrent?: boolean])[],
@@ -205,17 +186,19 @@ export function linkRow(
   return shown.length === 0 ? html`` : html`<nav class="actions" aria-label="${label}">${shown}</nav>`;
 }
 
-/** The link from a list to the page of one thing, which leads back to what is shown of the list. */
+/** The page of the item leads back to what is shown of the list. */
 export function itemLink(view: View, section: string, id: string): Html {
   const from = view.list ? `${new URLSearchParams({ from: view.list })}` : "";
   return html`<a href="${withQuery(pathOf(view, section, id), from)}" title="${id}">${id}</a>`;
 }
 
-/** The link from the page of one thing to the list that it was opened from, otherwise to all of the list. */
 function backLink(view: View, section: string): Html {
   const label = view.from === "" ? `All ${section}` : "Back to the list";
   return html`<a class="crumb" href="${withQuery(pathOf(view, section), view.from)}">← ${label}</a>`;
 }
+
+export const costOf = (what: string): Html =>
+  html`<p class="quiet small">While this page is visible, it reads ${what} again every 1.5 seconds.</p>`;
 
 /** A document. Its files have no base path, so that a page without the session can load them too. */
 function documentOf(title: string, body: Html, isRunning = false): Html {
@@ -244,16 +227,12 @@ function noticeBox({ kind, message, title = kind === "success" ? "Done." : "Not 
   </div>`;
 }
 
-/**
- * A page outside the session: the entry, and every error. It must not contain the base path, because anyone on the machine
- * can ask for it. A page that is `live` asks for itself again, and so recovers when its problem ends.
- */
+/** Without the base path, because anyone on the machine can ask for it. A `live` one asks for itself again. */
 export function plainPage(title: string, body: Html, live = false): Html {
   const main = html`<main id="main"><h1>${title}</h1>${body}</main>`;
   return documentOf(title, html`<body class="plain-page"${live ? html` data-live` : ""}>${main}</body>`);
 }
 
-/** Formats an instant in UTC: `2026-11-20 09:30:12 UTC`. */
 export function formatInstant(at: Instant): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? "–" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;

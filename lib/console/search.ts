@@ -1,4 +1,3 @@
-/** The search at the top of every page: an order, an account, a key or a domain, each by what identifies it. */
 import { html } from "hono/html";
 import { isAccountId, redactKeys } from "../accounts/api-key.ts";
 import { type FoundKey, findKeys } from "../accounts/hash-key.ts";
@@ -14,10 +13,7 @@ import {
   type View,
 } from "./page.ts";
 
-/**
- * Adds the search. What is sought can be a key, so it is in the body of a request only, and never in an address. What is
- * found is named by its identifier, which is no secret. If nothing is found, the page that was searched from stays.
- */
+/** What is sought can be a key, so it is in the body of a request only, and never in an address. */
 export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependencies): void {
   app.post("/search", async (c) => {
     const view = c.get("view");
@@ -82,7 +78,6 @@ export function addSearch(app: ConsoleApp, { store, domains }: ConsoleDependenci
   }
 }
 
-/** The accounts that are named if there is none of this ID. */
 const MAX_LIKE = 5;
 
 const NOTHING = html`<p>Type the ID of an order or an account, a key, or the name of a domain.</p>`;

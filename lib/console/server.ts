@@ -1,17 +1,8 @@
-/**
- * The console: a page for the operator of a store, on the operator's own machine.
- *
- * ```ts
- * const server = await startConsole({ store, storeName: "orders.db", … });
- * console.log(server.link);
- * ```
- */
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { html } from "hono/html";
-import type { Environment } from "../accounts/api-key.ts";
 import { errorMessage, isStoreUnavailable } from "../core/errors.ts";
 import { listen } from "../node/listen.ts";
 import { createSession, ownPagesOnly, securityHeaders, smallFormsOnly } from "./access.ts";
@@ -32,7 +23,6 @@ const SECTIONS = [
 export const LOOPBACK = "127.0.0.1";
 
 export interface ConsoleOptions extends Omit<ConsoleDependencies, "domains" | "keysFor"> {
-  /** The domains of the project. @default none */
   readonly domains?: DomainsOptions;
   readonly port: number;
 }
@@ -43,7 +33,6 @@ export interface RunningConsole {
   close(): Promise<void>;
 }
 
-/** Starts the console on the loopback address. Rejects if the port is in use. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { storeName, explain, log } = options;
   const app: ConsoleApp = new Hono();
@@ -54,10 +43,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     serverOptions: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 },
   }) as Server;
   const origin = await listen(server, options.port, LOOPBACK);
-  // A console that was started without domains has no section about them.
   const sections = SECTIONS.filter(({ path }) => path !== "domains" || options.domains !== undefined);
-  const keysFor = keysForOf(options.store);
-  void keysFor.read().catch(() => {});
+  const keysFor: KeysFor = {};
+  const recorded = options.store.accounts.findEnvironment();
+  void recorded.then((environment) => (keysFor.environment ??= environment)).catch(() => {});
   const session = createSession(new URL(origin).port, { storeName, sections, keysFor });
   const { basePath } = session;
 
@@ -101,24 +90,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
 }
 
-function keysForOf({ accounts }: ConsoleDependencies["store"]): KeysFor {
-  let known: Environment | undefined;
-  return {
-    known: () => known,
-    async read() {
-      known ??= await accounts.findEnvironment();
-      return known;
-    },
-  };
-}
-
 /** Merges a new page into the one that is shown. The build puts the content of each file into the place of its call. */
 const IDIOMORPH = readFileSync(
   new URL("../../node_modules/idiomorph/dist/idiomorph.min.js", import.meta.url),
   "utf8",
 );
 
-/** The type and content of the files that every page loads, by their paths. */
 const ASSETS: Readonly<Record<string, readonly [type: string, content: string]>> = {
   "/console.css": ["text/css", readFileSync(new URL("./assets/console.css", import.meta.url), "utf8")],
   "/console.js": ["text/javascript", readFileSync(new URL("./assets/console.js", import.meta.url), "utf8")],

@@ -4,7 +4,7 @@ export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 const bytes = /* @__PURE__ */ new Uint8Array(1_024);
 let used = 1_024;
 
-/** A random base62 string, uniformly distributed, from a CSPRNG. */
+/** Uniformly distributed, from a CSPRNG. */
 export function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {

@@ -54,7 +54,7 @@ export async function settleWithin<T>(
   }
 }
 
-/** Settles like the promise, but rejects with the signal's reason as soon as it aborts. */
+/** Rejects with the signal's reason as soon as it aborts. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -67,7 +67,6 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** The part of a writable Node stream that `waitForDrain` uses. */
 interface DrainSource {
   readonly destroyed: boolean;
   on(event: string, listener: () => void): unknown;

@@ -1,9 +1,4 @@
-/**
- * How every part of the library reports errors. An outcome that a caller branches on is returned as `{ ok: false, code
- * }`. An error that a caller can only retry or abort on is thrown as a `StoreOrdersError`.
- */
-
-/** A failed operation, as data. `code` says why. */
+/** An outcome that a caller branches on, returned as data. What a caller can only retry or abort on is thrown. */
 export interface Failure<Code extends string> {
   readonly ok: false;
   readonly code: Code;
@@ -134,30 +129,20 @@ export function toIssues(
   });
 }
 
-/** Writes a path as people do: `domains.redirects[0].from`. */
 export function formatPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === "number") return `${text}[${key}]`;
-    return text === "" ? String(key) : `${text}.${String(key)}`;
-  }, "");
+  const parts = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
+  return parts.join("").replace(/^\./, "");
 }
 
-/**
- * Throws `InvalidInputError` if an option has none of the names: without types, a mistyped one would have no effect.
- * `within` is the path of the options, such as `openapi.`.
- */
+/** Without types, a mistyped option would have no effect. `within` is the path of the options, such as `openapi.`. */
 export function assertOptions(options: object | undefined, names: readonly string[], within = ""): void {
   const unknown = Object.keys(options ?? {}).filter((name) => !names.includes(name));
-  if (unknown.length > 0)
-    throw new InvalidInputError(
-      unknown.map((name) => ({ path: within + name, message: explainUnknownOption(name, names) })),
-    );
-}
-
-function explainUnknownOption(name: string, known: readonly string[]): string {
-  const similar = similarTo(name, known);
-  const fix = similar === undefined ? `Use one of: ${known.join(", ")}.` : `Did you mean '${similar}'?`;
-  return `There is no option of this name. ${fix}`;
+  const issues = unknown.map((name) => {
+    const similar = similarTo(name, names);
+    const fix = similar === undefined ? `Use one of: ${names.join(", ")}.` : `Did you mean '${similar}'?`;
+    return { path: within + name, message: `There is no option of this name. ${fix}` };
+  });
+  if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
 /** The known name that a mistyped one is most like: with at most two wrong characters, or the same beginning. */
@@ -170,7 +155,7 @@ function similarTo(name: string, known: readonly string[]): string | undefined {
   return text.length < 3 ? undefined : known.find((each) => each.toLowerCase().startsWith(text.slice(0, 4)));
 }
 
-/** The characters to add, remove or replace (Levenshtein's distance). */
+/** Levenshtein's distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (const [above, char] of [...from].entries()) {

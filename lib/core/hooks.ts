@@ -5,13 +5,11 @@ import { escapeLine } from "./text.ts";
 /** Receives each error that a hook threw, with the name of the hook. If it fails itself, `logHookError` gets the error. */
 export type HookErrorReporter = (error: unknown, hook: string) => void;
 
-/** Writes the error to the console, as one line without a stack trace. */
 export const logHookError: HookErrorReporter = (error, hook) => {
   // biome-ignore lint/suspicious/noConsole: the only place that every runtime has; an embedder passes its own.
   console.error(`store-orders: ${hook} failed: ${escapeLine(errorMessage(error))}`);
 };
 
-/** The longest time for which anybody waits for a hook, in milliseconds. */
 const MAX_HOOK_MS = 20_000;
 
 /** Calls a hook of the embedder and waits for it. An error is reported and goes no further, nor does a hook that hangs. */

@@ -1,13 +1,6 @@
-/**
- * A life cycle as data: a table of what each event does in each status. The types, the checks and the messages are
- * derived from it.
- */
 import { type Failure, invalidInput } from "./errors.ts";
 
-/**
- * What an event does in a status: `to` is the next status, `error` the code if the event is not allowed. Any other field
- * is the caller's own: a move returns it.
- */
+/** `to` is the next status, `error` the code if the event is not allowed. A move returns any other field. */
 export type LifecycleRule<Status extends string = string> =
   | { readonly to: Status; readonly error?: undefined }
   | { readonly error: string; readonly to?: undefined };
@@ -37,7 +30,6 @@ type CodeOf<Rule> = Rule extends { readonly error: infer Code extends string } ?
 /** A life cycle that `defineLifecycle` returns. Its functions are pure. */
 export interface Lifecycle<Table> {
   readonly table: Table;
-  /** Every status, in the order of the table. */
   readonly statuses: readonly StatusIn<Table>[];
   readonly events: readonly EventIn<Table>[];
   /** True for a status of the table. A database that somebody has edited can hold another one. */
@@ -51,9 +43,8 @@ export interface Lifecycle<Table> {
   ): LifecycleResult<Table, Event>;
   /** The codes with which an event can fail, such as for the `errors` of an operation of your own. */
   codesOf<Event extends EventIn<Table>>(event: Event): readonly CodeIn<Table, Event>[];
-  /** The codes with which an event can fail, each with a sentence that says why. */
+  /** The same codes, each with a sentence that says why. */
   errorsOf<Event extends EventIn<Table>>(event: Event): Readonly<Record<CodeIn<Table, Event>, string>>;
-  /** Explains in one sentence why an event is not allowed. */
   explain(failed: { readonly status: StatusIn<Table>; readonly event: EventIn<Table> }): string;
 }
 
@@ -69,7 +60,6 @@ type KeyOf<Each> = Each extends unknown ? keyof Each : never;
 export type LifecycleResult<Table, Event extends string> =
   | ({ readonly ok: true } & WithFieldsOf<Move<Table, Event>>)
   | (Failure<CodeIn<Table, Event>> & {
-      /** The status, which has not changed. */
       readonly status: StatusIn<Table>;
       readonly event: Event;
     });
@@ -103,37 +93,30 @@ export function defineLifecycle<const Table extends LifecycleTable<StatusIn<Tabl
   const events = eventsOf(rows);
   const acceptsEvent = (status: string, event: string) =>
     statuses.includes(status) && events.includes(event) && !ruleOf(rows, status, event).error;
-  const codesOf = (event: string) => {
-    assertOneOf(events, event, "event");
-    return [...new Set(statuses.flatMap((status) => ruleOf(rows, status, event).error || []))];
-  };
   const explain = (found: readonly string[], event: string) => {
     const accepting = statuses.filter((status) => acceptsEvent(status, event));
     const which = accepting.length > 0 ? `only ${accepting.join(" or ")}` : "no";
     return `The order is ${found.join(" or ")}; ${which} orders accept '${event}'.`;
+  };
+  const errorsOf = (event: string) => {
+    assertOneOf(events, event, "event");
+    const codes = new Set(statuses.flatMap((status) => ruleOf(rows, status, event).error || []));
+    const found = (code: string) => statuses.filter((status) => ruleOf(rows, status, event).error === code);
+    return Object.fromEntries([...codes].map((code) => [code, explain(found(code), event)]));
   };
   const lifecycle: Lifecycle<LifecycleTable> = {
     ...{ table: rows, statuses, events, acceptsEvent },
     isStatus: (status): status is string => statuses.includes(status as string),
     isEvent: (event): event is string => events.includes(event as string),
     transition: (status, event) => applyRule(rows, status, event) as never,
-    codesOf: (event) => codesOf(event) as never,
-    errorsOf(event) {
-      const failsWith = (code: string) =>
-        statuses.filter((status) => ruleOf(rows, status, event).error === code);
-      return Object.fromEntries(
-        codesOf(event).map((code) => [code, explain(failsWith(code), event)]),
-      ) as never;
-    },
+    codesOf: (event) => Object.keys(errorsOf(event)) as never,
+    errorsOf: (event) => errorsOf(event) as never,
     explain: ({ status, event }) => explain([status], event),
   };
   return lifecycle as unknown as Lifecycle<Table>;
 }
 
-/**
- * What an event does in a status: alone, for a page that needs nothing else of a life cycle. Throws `InvalidInputError` if
- * there is no such status or event.
- */
+/** For a page that needs nothing else of a life cycle. Throws `InvalidInputError` for an unknown status or event. */
 export function applyRule(
   table: LifecycleTable,
   status: string,
@@ -172,7 +155,6 @@ function ruleOf(table: LifecycleTable, status: string, event: string): Lifecycle
   return (Object.hasOwn(row, event) && row[event]) || { error: `cannot_${event}_${status}` };
 }
 
-/** Throws `InvalidInputError`, which lists the names, unless this is one of them. */
-export function assertOneOf(names: readonly string[], name: unknown, path: string): void {
+function assertOneOf(names: readonly string[], name: unknown, path: string): void {
   if (!names.includes(name as string)) throw invalidInput(path, `Use one of: ${names.join(", ")}.`);
 }

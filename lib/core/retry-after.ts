@@ -16,7 +16,6 @@ export function parseWholeNumber(header: string | null): number | undefined {
 const DAY_FIRST = /^[A-Z][a-z]{2,8}, (\d\d)([ -])([A-Z][a-z]{2})\2(\d{4}|\d\d) (\d\d:\d\d:\d\d) GMT$/;
 const YEAR_LAST = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([\d ]\d) (\d\d:\d\d:\d\d) (\d{4})$/;
 
-/** Parses a date of HTTP in any of its forms. */
 export function parseHttpDate(header: string | null, now: Instant): Instant | undefined {
   const plain = (header ?? "").replace(YEAR_LAST, "Day, $2 $1 $4 $3 GMT").replace(/^Day, {2}/, "Day, 0");
   const [, day, , month, year = "", time] = DAY_FIRST.exec(plain) ?? [];

@@ -1,19 +1,12 @@
 import type { Instant } from "./time.ts";
 
-/**
- * Writes control characters but line feeds, and those that break lines or reverse text, as `\u001b`: a string from
- * outside cannot control a terminal then, and a string of JSON remains the same.
- */
+/** Characters with which a string from outside could control a terminal become `\u001b`; JSON remains the same. */
 export function escapeControls(text: string): string {
-  return text.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits);
+  // An escape of JSON has four digits, so that some characters need two.
+  const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, (found) => found.replace(/./gs, escapeUnit));
 }
 
-/** An escape of JSON has four digits, so that some characters need two. */
-function escapeUnits(character: string): string {
-  return character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-/** The same for a line: a line feed is escaped, too. */
 export function escapeLine(text: string): string {
   return escapeControls(text).replaceAll("\n", "\\n");
 }
@@ -41,7 +34,6 @@ export function formatDuration(ms: number): string {
   return parts.length === 0 ? "0 s" : parts.slice(0, 2).join(" ");
 }
 
-/** Formats a count for people: `1,000`. */
 export function formatCount(count: number): string {
   countFormat ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: 20 });
   return countFormat.format(count);
@@ -50,7 +42,7 @@ export function formatCount(count: number): string {
 /** Created on first use: it takes 7 MiB, which a server would keep. */
 let countFormat: Intl.NumberFormat | undefined;
 
-/** Formats an instant as RFC 3339 with whole seconds. */
+/** RFC 3339 with whole seconds. */
 export function formatTimestamp(at: Instant): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -12,23 +12,15 @@ export const systemClock: Clock = () => Date.now();
 /** The end of the year 9999. No date-time of RFC 3339 is later. */
 const MAX_INSTANT: Instant = 253_402_300_799_999;
 
-/** True for whole milliseconds between 1970 and the end of the year 9999. */
-export function isInstant(value: unknown): value is Instant {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_INSTANT;
-}
-
-/** Returns an instant. Throws `InvalidInputError` for anything else, with its path. */
 export function assertInstant(value: unknown, path: string): Instant {
-  if (isInstant(value)) return value;
-  const found = typeof value === "number" ? `${value}` : value instanceof Date ? "a Date" : typeof value;
+  const isNumber = typeof value === "number";
+  if (isNumber && Number.isInteger(value) && value >= 0 && value <= MAX_INSTANT) return value;
+  const found = isNumber ? `${value}` : value instanceof Date ? "a Date" : typeof value;
   const message = `It is ${found}. Use whole milliseconds since 1970, such as Date.now(); Math.floor() removes a fraction.`;
   throw invalidInput(path, message);
 }
 
-/**
- * The same clock, which throws `InvalidInputError` when it does not return an instant. Every clock is checked here where
- * it enters, because no rule could tell: a `Date` compares like a number and adds like a string, and NaN is never late.
- */
+/** No rule could tell a wrong clock: a `Date` compares like a number and adds like a string, and NaN is never late. */
 export function wholeClock(clock: Clock): Clock {
   return () => assertInstant(clock(), "clock");
 }
@@ -36,7 +28,6 @@ export function wholeClock(clock: Clock): Clock {
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** Throws `InvalidInputError` unless each option is a whole number that a timer takes. */
 export function assertLimits(limits: Readonly<Record<string, number>>): void {
   for (const [name, limit] of Object.entries(limits))
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TIMER_MS)
@@ -89,8 +80,7 @@ export function createTurnQueue(callersPerTurn = 1): () => Promise<void> {
 export const schedule: (callback: () => void) => void = /* @__PURE__ */ chooseScheduler();
 
 function chooseScheduler(): (callback: () => void) => void {
-  // It is not part of the Web standards.
-  if (typeof setImmediate === "function") return setImmediate;
   const later = setTimeout;
-  return (callback) => later(callback, 0);
+  // It is not part of the Web standards.
+  return typeof setImmediate === "function" ? setImmediate : (callback) => later(callback, 0);
 }

@@ -12,7 +12,6 @@ import {
 import { InvalidInputError, type Issue, invalidInput } from "../core/errors.ts";
 import { readTextFile, type TextFile } from "./read.ts";
 
-/** A problem of a file, with its position. */
 export interface FileProblem extends Issue {
   /** From 1. Missing, like the column, if the problem has no place. */
   readonly line?: number;
@@ -37,10 +36,7 @@ type Validate<T> = (
   content: unknown,
 ) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/**
- * More parts than the largest mapping has: names, values, marks, spaces. The package takes up to 3 KB for each, so that a
- * limit of bytes alone would be none of memory.
- */
+/** More than the largest mapping has. Each takes up to 3 KB, so that a limit of bytes alone would be none of memory. */
 const MAX_TOKENS = 30_000;
 
 export function readConfigFile<T>(
@@ -109,7 +105,7 @@ function checkKeys({ contents, errors }: Document): void {
 const namesIn = (path: string) =>
   (path.match(/[^.[\]]+/g) ?? []).map((name) => (/^\d+$/.test(name) ? Number(name) : name));
 
-/** The offset of the node at a path, or of its nearest ancestor. */
+/** That of the nearest ancestor, if nothing is at the path. */
 function offsetOf(document: Document, path: string): number | undefined {
   const names = namesIn(path);
   for (let length = names.length; length >= 0; length--) {
@@ -126,7 +122,6 @@ function shownValue(document: Document, { path, message }: Issue): { readonly va
   return { value: `${value}`.replace(/^(.{100}).+/su, "$1…") };
 }
 
-/** The error of a file for a command. Its messages are the same as in TypeScript and in a stack file. */
 export function fileError(file: string, what: string, { kind, problems }: InvalidFile): InvalidInputError {
   const [first = { path: "", message: "" }] = problems;
   const { line, column } = first;

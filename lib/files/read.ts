@@ -11,16 +11,14 @@ export interface TextFile {
   readonly version: string;
 }
 
-export interface Unreadable {
-  readonly ok: false;
-  readonly message: string;
-}
-
 /** More than the domains of a project need. */
 const MAX_BYTES = 256 * 1024;
 
 /** Reads a file of UTF-8. A pipe, a device, a folder and a huge file are not read. */
-export function readTextFile(path: string, maxBytes = MAX_BYTES): TextFile | Unreadable {
+export function readTextFile(
+  path: string,
+  maxBytes = MAX_BYTES,
+): TextFile | { readonly ok: false; readonly message: string } {
   const fail = (message: string) => ({ ok: false, message }) as const;
   let file: number | undefined;
   try {

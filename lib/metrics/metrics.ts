@@ -47,13 +47,10 @@ const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Creates the metrics of one process. The names and labels are listed in lib/node/README.md#metrics. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   assertOptions(options, ["operations", "plans", "buildInfo", "registry"]);
-  const {
-    operations = OPERATIONS,
-    plans = PLAN_LIMITS,
-    buildInfo = {},
-    registry = processRegistry(),
-  } = options;
+  const { operations = OPERATIONS, plans = PLAN_LIMITS, buildInfo = {}, registry = new Registry() } = options;
   const registers = [registry];
+  // Memory, processor time, event loop delay and garbage collection of this process.
+  if (options.registry === undefined) collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers });
   const requests = counter(
@@ -85,6 +82,8 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     "Requests, lists and readiness checks that failed because of the store.",
   );
 
+  const gauge = (name: string, help: string, collect: (this: Gauge<"state">) => void | Promise<void>) =>
+    new Gauge({ name, help, labelNames: ["state"], registers, collect });
   let server = { refusedConnections: 0 };
   new Counter({
     name: "store_orders_connections_refused_total",
@@ -96,23 +95,19 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     },
   });
   let connections: ServiceStore["connections"];
-  new Gauge({
-    name: "store_orders_database_connections",
-    help: "Connections of the store's pool that are busy or idle, and calls that wait for one.",
-    labelNames: ["state"],
-    registers,
-    collect() {
+  gauge(
+    "store_orders_database_connections",
+    "Connections of the store's pool that are busy or idle, and calls that wait for one.",
+    function collect() {
       for (const [state, count] of Object.entries(connections?.() ?? {})) this.set({ state }, count);
     },
-  });
+  );
   let outbox: ServiceStore["outbox"];
   let reading: Promise<OutboxBacklog | undefined> | undefined;
-  new Gauge({
-    name: "store_orders_outbox_orders",
-    help: "Orders with changes that wait to be delivered, or whose change was set aside.",
-    labelNames: ["state"],
-    registers,
-    async collect() {
+  gauge(
+    "store_orders_outbox_orders",
+    "Orders with changes that wait to be delivered, or whose change was set aside.",
+    async function collect() {
       this.reset();
       // A store that fails, or never answers, does not hide the other metrics.
       const asked = outbox && (async () => outbox.backlog())();
@@ -121,14 +116,12 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       if (waiting !== undefined) this.set({ state: "waiting" }, waiting);
       if (failed !== undefined) this.set({ state: "failed" }, failed);
     },
-  });
+  );
   let aheadSince: number | undefined;
-  new Gauge({
-    name: "store_orders_outbox_oldest_timestamp_seconds",
-    help: "The time of the oldest change of an order that waits to be delivered.",
-    labelNames: ["state"],
-    registers,
-    async collect() {
+  gauge(
+    "store_orders_outbox_oldest_timestamp_seconds",
+    "The time of the oldest change of an order that waits to be delivered.",
+    async function collect() {
       this.reset();
       const { oldest } = (await reading) ?? {};
       // The age of what a wrong clock wrote is not known, and begins here: a negative one would never be too high.
@@ -136,7 +129,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       aheadSince = oldest !== undefined && oldest > now ? (aheadSince ?? now) : undefined;
       if (oldest !== undefined) this.set({ state: "waiting" }, (aheadSince ?? oldest) / 1_000);
     },
-  });
+  );
   for (const { id } of [...operations, { id: "none" }])
     for (const status of FAILURES) requests.inc({ operation: id, status }, 0);
   for (const plan of Object.keys(plans)) {
@@ -175,13 +168,6 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       return observeStore(store, { onBan: (plan) => bans.inc({ plan }), onList: () => onPage });
     },
   };
-}
-
-/** Memory, processor time, event loop delay and garbage collection of this process. */
-function processRegistry(): Registry {
-  const register = new Registry();
-  collectDefaultMetrics({ register });
-  return register;
 }
 
 /** Nothing was decided about documents, redirects, and requests that the store could not check. */

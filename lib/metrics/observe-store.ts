@@ -2,8 +2,7 @@ import type { HandlerOptions } from "../http/options.ts";
 import type { OrderPage } from "../orders/order-store.ts";
 import { countRecords } from "../orders/wire.ts";
 
-/** Receives the calls and the failures of a store. */
-export interface StoreObserver {
+interface StoreObserver {
   onBan(plan: string): void;
   /** Called when a list begins. What it returns is called with the records of each page, before anybody gets it. */
   onList(): (records: number, isLast: boolean) => void;

@@ -70,15 +70,11 @@ export function webhook(
   const now = wholeClock(clock);
   const signers = secrets.map((each) => new Webhook(each));
   const host = new URL(url).host;
-  let isGone = false;
+  const isGone = `${host} has answered 410, so this process sends nothing more until it is restarted.`;
+  let gone: WebhookError | undefined;
 
   return async (change, signal) => {
-    const gone = () =>
-      new WebhookError(
-        `${host} has answered 410, so this process sends nothing more until it is restarted.`,
-        { retryable: false },
-      );
-    if (isGone) throw gone();
+    if (gone !== undefined) throw gone;
     const sentAt = new Date(now());
     const body = `{"type":"order.${change.event}","timestamp":"${new Date(change.at).toISOString()}","data":${changeToJson(change)}}`;
     const response = await fetch(url, {
@@ -102,8 +98,8 @@ export function webhook(
     await response.body?.cancel().catch(() => {});
     if (response.ok) return;
     if (response.status === 410) {
-      isGone = true;
-      throw gone();
+      gone = new WebhookError(isGone, { retryable: false });
+      throw gone;
     }
     const isOverloaded = response.status === 429 || response.status === 503;
     const retryAfterMs = isOverloaded ? waitOf(response.headers, now()) : undefined;

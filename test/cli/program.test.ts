@@ -115,7 +115,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["orders place --quantity 1.5", /whole number/],
   ["orders place --quantity 2147483648", /--quantity: '2147483648' is invalid/],
   ["orders place --ship-date 2026-11-20", /--ship-date: '2026-11-20' is invalid. Write an RFC 3339/],
-  ["orders list --limit 0", /Use a number from 1 to 10000; 'orders export' writes all orders/],
+  ["orders list --limit 0", /Use a whole number from 1 to 10000/],
   ["orders list --status gone", new RegExp(`Allowed choices are ${LIFECYCLE.statuses.join(", ")}`)],
   ["orders import missing.ndjson", /missing\.ndjson: The file does not exist \(ENOENT\)/],
   ["orders import .", /This is a directory/],

@@ -13,7 +13,14 @@ import {
 } from "../../plans/plan-limits.ts";
 import { readAccountId, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, failWithAccountError, withStore, withStoreOrCreate } from "../context.ts";
-import { formatResult, formatResults, printJson, printResult, printResults, type Result } from "../output.ts";
+import {
+  formatResult,
+  formatResults,
+  printEither,
+  printResult,
+  printResults,
+  type Result,
+} from "../output.ts";
 import { readPlans } from "../settings.ts";
 import { KEY_COLUMNS, summarizeKey, toRfc3339 } from "./keys.ts";
 
@@ -73,7 +80,6 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     const [minute, day] = [describeQuota(view.minute, isKnown), describeQuota(view.day, isKnown)];
     const keys = view.keys.map(summarizeKey);
     const summary = { account: account.id, plan: account.plan };
-    if (flags.json) return void (await printJson(context, { ...summary, minute, day, keys }));
     const windows = [
       { window: "minute", ...minute },
       { window: "day", ...day },
@@ -83,7 +89,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
       formatResults(["window", "limit", "used", "remaining", "resets"], windows),
       keys.length === 0 ? "no keys\n" : formatResults(KEY_COLUMNS, keys),
     ];
-    await terminal.print(tables.join("\n"));
+    await printEither(context, { ...summary, minute, day, keys }, () => tables.join("\n"));
   }
   const addShowCommand = (name: "show" | "reset", description: string) =>
     group
@@ -144,8 +150,7 @@ interface PlanFlags {
 function toPlanAssignment({ plan, perMinute, perDay }: PlanFlags, plans: PlanTable): PlanAssignment<string> {
   const isPartial = (perMinute === undefined) !== (perDay === undefined);
   const isMissing = perMinute === undefined && Object.hasOwn(plans, plan) && plans[plan] === "custom";
-  const message =
-    "Set both options for a plan with custom limits, such as enterprise, and neither for another one.";
+  const message = "Set both for a plan with custom limits, such as enterprise, and neither for another one.";
   if (isPartial || isMissing) throw invalidInput("--per-minute, --per-day", message);
   const limits =
     perMinute === undefined || perDay === undefined ? {} : { customLimits: { perMinute, perDay } };

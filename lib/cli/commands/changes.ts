@@ -12,9 +12,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
 
   group
     .command("list")
-    .description(
-      "Lists the orders whose changes wait to be delivered, with the next change of each, the oldest first. One that cannot be read has a problem instead.",
-    )
+    .description("Lists the orders with changes to deliver, the oldest first, with the next change of each.")
     .option("--failed", "list those whose next change was set aside, because it could not be delivered")
     .option("--limit <n>", "list at most this many", readNumberBetween(1, 1_000), 100)
     .action(({ failed, limit }: { failed?: true; limit: number }) =>
@@ -38,9 +36,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
 
   group
     .command("retry")
-    .description(
-      "Delivers changes at once that were set aside or wait for their 'next' attempt: those of one order, or all.",
-    )
+    .description("Delivers changes at once that were set aside or wait: those of one order, or all.")
     .argument("[order]", "the order's ID", readInt64)
     .action((order?: bigint) =>
       withStore(context, async ({ store }) => {

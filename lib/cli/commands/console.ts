@@ -2,11 +2,12 @@ import { type Command, Option } from "commander";
 import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
-import { PLANS, type Plan } from "../../plans/plan-limits.ts";
+import type { Plan } from "../../plans/plan-limits.ts";
+import { planOption } from "../arguments.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { toErrorReport, toPrinted } from "../errors.ts";
 import { listenOn, readPort } from "../listen.ts";
-import { printResult } from "../output.ts";
+import { printEither } from "../output.ts";
 import {
   type EnvironmentVariables,
   readEnvironment,
@@ -36,7 +37,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
     command
       .option("--port <port>", "the port to listen on, 0 for a free one", readPort, 0)
       .option("--domains <file>", "the domains file that 'serve' reads (STORE_ORDERS_DOMAINS)")
-      .addOption(new Option("--plan <plan>", PLAN_HELP).choices(PLANS))
+      .addOption(planOption())
       .option("--target <host>", "the platform host that the records of the domains file point to")
       .option(...ADDRESS),
   )
@@ -65,8 +66,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
         const server = await listenOn({ host: LOOPBACK, port }, "--port", () => startConsole(settings));
         try {
           const result = { link: server.link, database: storeName };
-          if (flags.json) await printResult(context, result);
-          else await terminal.print(formatStart(result));
+          await printEither(context, result, () => formatStart(result));
           await stop;
         } finally {
           await server.close();
@@ -105,9 +105,6 @@ Open the link in a browser on this machine. It works once: whoever opens it firs
 Ctrl-C stops the console and ends the session.
 `;
 }
-
-const PLAN_HELP =
-  "the plan of the project, as for 'serve'; domains need pro or above (STORE_ORDERS_PLAN; default: free)";
 
 const HELP = `
 Examples:

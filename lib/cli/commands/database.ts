@@ -13,7 +13,7 @@ import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
 import { EXIT } from "../errors.ts";
-import { createProgress, formatResult, printJson, printResult, type Result } from "../output.ts";
+import { createProgress, formatResult, printEither, printResult, type Result } from "../output.ts";
 import { readPlans } from "../settings.ts";
 import {
   chooseStore,
@@ -29,7 +29,6 @@ import { outboxOf } from "./changes.ts";
 export function defineDatabase(group: Command, context: CommandContext): void {
   group.addHelpText("afterAll", HELP);
 
-  /** Checks a database, prints what is wrong and how to repair it, and exits with 1 if anything is. */
   async function check({ kind, location }: StoreChoice, subject: Result, stop?: AbortSignal): Promise<void> {
     const { env, flags, terminal, clock } = context;
     const plans = await readPlans(flags, env);
@@ -54,31 +53,23 @@ export function defineDatabase(group: Command, context: CommandContext): void {
     const { newest, ...others } = counts;
     const newestChange = newest === undefined ? {} : { newestChange: new Date(newest).toISOString() };
     const summary = { ...subject, ...others, ...newestChange };
-    if (flags.json) await printJson(context, { ...summary, found: findings });
-    else {
-      const lines = findings.map(
-        ({ subject, problem, repair }) => `${escapeLine(`${subject}: ${problem} ${repair}`)}\n`,
-      );
-      await terminal.print(`${lines.join("")}${formatResult(summary)}`);
-    }
+    const lines = findings.map((found) => escapeLine(`${found.subject}: ${found.problem} ${found.repair}`));
+    const text = () => [...lines, formatResult(summary)].join("\n");
+    await printEither(context, { ...summary, found: findings }, text);
     if (counts.findings > 0) context.exit(EXIT.failed);
   }
 
-  /** Runs a command that removes what it has written when a signal stops it. */
   async function untilStopped(run: (stop: AbortSignal) => Promise<void>): Promise<void> {
     const stop = stopSignal(context);
     await run(stop).catch((error: unknown) => {
       if (!stop.aborted) throw error;
-      const message = `Stopped because of ${stop.reason}; the copy was removed.`;
-      context.fail({ code: "stopped", message });
+      context.fail({ code: "stopped", message: `Stopped because of ${stop.reason}; the copy was removed.` });
     });
   }
 
   group
     .command("check")
-    .description(
-      "Reads the whole database, also while it is served, and says what is wrong and how to repair it.",
-    )
+    .description("Reads all of a database, also while it is served, and says what is wrong and its repair.")
     .action(() => {
       const choice = chooseStore(context.flags, context.env);
       return check(choice, { database: shownLocation(choice) });
@@ -87,7 +78,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
   group
     .command("rehearse")
     .description(
-      "Restores a SQLite backup beside it, as a service would open it, checks it, and deletes it again.",
+      "Restores a SQLite backup beside it, as a service opens it, checks it, and deletes it again.",
     )
     .argument("<file>", "the backup, or a file that another tool has restored")
     .action((file: string) =>
@@ -152,9 +143,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
   group
     .command("outbox")
-    .description(
-      "Shows whether the changes of orders are kept until they are delivered, or switches that on or off.",
-    )
+    .description("Shows whether changes of orders are kept until they are delivered, or switches that.")
     .addArgument(new Argument("[state]", "switch it on or off").choices(["on", "off"]))
     .action((state?: "on" | "off") =>
       withStore(context, async ({ store }) => {
@@ -188,14 +177,11 @@ function createRehearsalFolder(file: string): string {
 const IN_TWO_FILES =
   "The -wal file beside it has changes that it lacks. Write both into one file with 'database backup'.";
 const FILE_EXISTS = "The file already exists, and was not changed. Delete it, or name another file.";
-const ONLY_SQLITE = "Only a SQLite database can be backed up with this command.";
 const BACKUP_HINTS = {
-  postgres: `${ONLY_SQLITE} For PostgreSQL, use pg_dump or pg_basebackup.`,
-  dynamodb: `${ONLY_SQLITE} For DynamoDB, use point-in-time recovery.`,
+  postgres: "This backs up SQLite only. For PostgreSQL, use pg_dump or pg_basebackup.",
+  dynamodb: "This backs up SQLite only. For DynamoDB, use point-in-time recovery.",
 };
-
-const MIGRATION_HINT =
-  "Only the tables of a PostgreSQL database are migrated with this command. A SQLite database is migrated when it is opened.";
+const MIGRATION_HINT = "This migrates PostgreSQL only. A SQLite database is migrated when it is opened.";
 
 const HELP = `
 Examples:

@@ -7,7 +7,6 @@ import type { CommandContext } from "../context.ts";
 import { type ListenAddress, readListenAddress, readPort } from "../listen.ts";
 import { printResult } from "../output.ts";
 
-/** `health`: asks the server that `serve` runs on this machine, with the same variables and flags, whether it answers. */
 export function defineHealth(command: Command, context: CommandContext): void {
   command
     .option("--host <host>", "the address that 'serve' listens on (HOST; default: 127.0.0.1)")

@@ -1,9 +1,7 @@
-/** The formats of a file of orders or keys: what is read as it is, and what to do with the others. */
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { invalidInput } from "../../core/errors.ts";
 
-/** The first bytes of a file, which tell its format. */
 const MAX_HEAD_BYTES = 4096;
 
 /** Returns lines of JSON, also for a JSON array and for gzip. Throws `InvalidInputError` for a file of another format. */
@@ -18,10 +16,7 @@ export async function* readFormat(
   yield* /^\ufeff?\s*\[\s*(\{|\]|$)/.test(head.toString()) ? arrayToLines(whole, file) : whole;
 }
 
-/**
- * Unpacks gzip, also of several members. Node takes a zero byte after a member for padding, and ignores what follows: that
- * is an error here, unless it is zeros to the end.
- */
+/** Node ignores what follows a zero byte after a member of gzip: an error here, unless it is zeros to the end. */
 async function* unpack(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   const source = chunks[Symbol.asyncIterator]();
@@ -39,11 +34,8 @@ async function* unpack(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGe
   const compressed = watched();
   yield* pipeline(compressed, gunzip, () => {}) as AsyncIterable<Uint8Array>;
   while (end <= gunzip.bytesWritten && (await compressed.next()).done !== true);
-  if (end > gunzip.bytesWritten)
-    throw invalidInput(
-      file,
-      "It cannot be unpacked: after a part of it there is something that is not gzip.",
-    );
+  const message = "It cannot be unpacked: after a part of it there is something that is not gzip.";
+  if (end > gunzip.bytesWritten) throw invalidInput(file, message);
 }
 
 /** Reads the first line, or so much of it as tells the format. The whole still begins with it. */
@@ -115,10 +107,7 @@ export async function* arrayToLines(
   if (depth > 0) throw invalidInput(file, "The array has no end: the file is not complete.");
 }
 
-/**
- * The options with which csv-parse reads what databases and spreadsheets write: any separator of the first line, rows of
- * separators only, and MySQL's words for a value that is missing.
- */
+/** Options of csv-parse for what databases and spreadsheets write: any separator, and MySQL's words for a missing value. */
 export function csvFormat(text: string) {
   const [delimiter = ","] = /[,;\t]/.exec(text.slice(0, text.indexOf("\n"))) ?? [];
   const isMissing = (value: string) => value === "\\N" || value === "NULL";

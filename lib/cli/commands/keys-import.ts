@@ -19,9 +19,7 @@ export function addKeysImport(group: Command, context: CommandContext): void {
   const { clock, flags, terminal } = context;
   group
     .command("import")
-    .description(
-      "Adds keys of another system by their SHA-256, so that callers keep the keys that they have.",
-    )
+    .description("Adds keys of another system by their SHA-256, so that callers keep their keys.")
     .argument("<file>", "the file, or - for standard input: CSV, lines of JSON, or a JSON array")
     .addHelpText("after", HELP)
     .action(async (file: string) => {
@@ -37,7 +35,6 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         const turns = createTurns<string>();
 
         type Outcome = Exclude<keyof typeof counts, "rejected">;
-        /** Throws `InvalidInputError` with the reason why a key is rejected. */
         async function importKey({ account: id, ...key }: ReturnType<typeof toKey>): Promise<Outcome> {
           const account = await store.accounts.find(id);
           const before = account?.keys.find(({ hash }) => hash === key.hash);
@@ -60,9 +57,8 @@ export function addKeysImport(group: Command, context: CommandContext): void {
           const outcome = await importing().catch((error: unknown) => {
             if (!isInvalidInput(error)) throw error;
             const { message } = error;
-            progress.log(
-              flags.json ? JSON.stringify({ code: "rejected", line, message }) : `line ${line}: ${message}`,
-            );
+            const rejected = JSON.stringify({ code: "rejected", line, message });
+            progress.log(flags.json ? rejected : `line ${line}: ${message}`);
             return "rejected" as const;
           });
           counts[outcome] += 1;
@@ -130,7 +126,6 @@ function toKey(row: ReturnType<Row["read"]>) {
   };
 }
 
-/** The rows of CSV, of lines of JSON, or of a JSON array, in bounded memory. */
 async function* readRows(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Row, void, void> {
   const { head, whole } = await readHead(chunks);
   const first = head
@@ -150,12 +145,9 @@ async function* readCsv(
 ): AsyncGenerator<Row, void, void> {
   let columns: readonly string[] | undefined;
   const parser = parse({ ...csvFormat(head), max_record_size: MAX_ROW_CHARS });
+  const rows = pipeline(inPieces(chunks), parser, () => {});
   try {
-    for await (const { record, info } of pipeline(
-      inPieces(chunks),
-      parser,
-      () => {},
-    ) as AsyncIterable<CsvRecord>) {
+    for await (const { record, info } of rows as AsyncIterable<CsvRecord>) {
       if (columns === undefined) columns = readColumns(record, file);
       else yield { line: info.lines, read: () => toFields(columns ?? [], record) };
     }
@@ -176,17 +168,15 @@ async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 
 const PIECE_BYTES = 2_048;
 
-interface CsvRecord {
-  readonly record: readonly string[];
-  readonly info: { readonly lines: number };
-}
+type CsvRecord = { readonly record: readonly string[]; readonly info: { readonly lines: number } };
 
 function readColumns(columns: readonly string[], file: string): readonly string[] {
   const isHead = ["hash", "account"].every((column) => columns.includes(column));
   if (isHead && new Set(columns).size === columns.length) return columns;
+  const fix = `Semicolons and tabs separate as well.`;
   throw invalidInput(
     file,
-    `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. Semicolons and tabs separate as well.`,
+    `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. ${fix}`,
   );
 }
 

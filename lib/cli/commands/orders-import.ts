@@ -18,10 +18,7 @@ import { readFormat } from "./import-format.ts";
 export function addImportCommand(parent: Command, context: CommandContext): void {
   parent
     .command("import")
-    .description(
-      "Imports orders from newline-delimited JSON, or a JSON array, also compressed with gzip: the five fields and 'status' " +
-        "(default: pending).",
-    )
+    .description("Imports orders from lines of JSON or a JSON array, also with gzip.")
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file", readOutputFile)
     .addOption(
@@ -82,6 +79,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
 }
 
 const HELP = `
+An order has the five fields of the API, and 'status' (default: pending).
 A line that is not a valid order, or whose order already exists with different content, is rejected: its number and the
 reason are printed, the other lines are imported, and the exit status is 1. Importing the same file again changes
 nothing.`;
@@ -90,7 +88,6 @@ interface Source extends AsyncDisposable {
   readonly chunks: Readable;
   bytesRead(): number;
   readonly size?: number;
-  /** The identity of the file, also if the file is standard input. */
   readonly identity: string | undefined;
 }
 
@@ -119,14 +116,12 @@ export async function openSource(file: string, { terminal: { input } }: CommandC
   };
 }
 
-/** Identifies a file, whatever its path. */
 function identityOf(stats: Stats | undefined): string | undefined {
   return stats?.isFile() ? `${stats.dev}:${stats.ino}` : undefined;
 }
 
 const identityAt = (path: string) => stat(path).then(identityOf, () => undefined);
 
-/** Opens the file for rejected lines. Throws an `InvalidInputError` if it is in use or cannot be written. */
 async function openRejects(
   file: string | undefined,
   source: Source,

@@ -14,7 +14,7 @@ import { type DamagedOrder, eachOrder, MAX_PAGE_ORDERS } from "../../orders/orde
 import type { OrderStore } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder } from "../../orders/orders.ts";
 import { parseOrder, toLine } from "../../orders/wire.ts";
-import { invalid, readInt64, readWholeNumber, validateFlags } from "../arguments.ts";
+import { readInt64, readNumberBetween, readWholeNumber, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { createProgress, printResult, printResults, type Result } from "../output.ts";
@@ -54,7 +54,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .addOption(
       new Option("--status <status>", "list only orders with this status").choices(LIFECYCLE.statuses),
     )
-    .option("--limit <n>", `list at most this many orders, up to ${MAX_LISTED_ORDERS}`, readLimit, 100)
+    .option(...LIMIT)
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {
         const warn = ({ problem }: DamagedOrder) => terminal.log(escapeLine(`Warning: ${problem}`));
@@ -150,13 +150,9 @@ const NO_ORDER = ERRORS.order_not_found.message;
 const COLUMNS = ["id", "petId", "quantity", "shipDate", "complete", "status"];
 
 /** A table needs all its rows in memory. */
-const MAX_LISTED_ORDERS = 10_000;
-
-function readLimit(text: string): number {
-  const limit = readWholeNumber(text);
-  if (limit >= 1 && limit <= MAX_LISTED_ORDERS) return limit;
-  return invalid(`Use a number from 1 to ${MAX_LISTED_ORDERS}; 'orders export' writes all orders.`);
-}
+const MAX_LISTED = 10_000;
+const LIMIT_HELP = `list at most this many orders, up to ${MAX_LISTED}; 'orders export' writes all orders`;
+const LIMIT = ["--limit <n>", LIMIT_HELP, readNumberBetween(1, MAX_LISTED), 100] as const;
 
 const HELP = `
 Examples:

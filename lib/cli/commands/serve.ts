@@ -16,7 +16,7 @@ import type { ConnectionLimits } from "../../node/limits.ts";
 import { formatHost } from "../../node/listen.ts";
 import { startNodeServer } from "../../node/server.ts";
 import { type DeliveredChange, deliverChanges } from "../../orders/delivery.ts";
-import { PLANS, type Plan } from "../../plans/plan-limits.ts";
+import type { Plan } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import type { Store } from "../../stores/store.ts";
 import {
@@ -24,6 +24,7 @@ import {
   each,
   invalid,
   nameFlags,
+  planOption,
   readBaseUrl,
   readNumberBetween,
   readUrl,
@@ -31,7 +32,7 @@ import {
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
-import { printResult } from "../output.ts";
+import { printEither } from "../output.ts";
 import { addLogOptions, createServiceLog, type LogFlags } from "../service-log.ts";
 import {
   type EnvironmentVariables,
@@ -126,11 +127,9 @@ export function defineServe(command: Command, context: CommandContext): void {
           const url = `${root}${API_VERSION_PATH}`;
           const docs = hasDocsPage() ? `${root}${DOCS_PATH}` : null;
           const result = { url, docs, database: name, metrics: metrics?.url, key: key ?? null };
-          if (storeFlags.json) await printResult(context, result);
-          else {
-            const nextSteps = terminal.display ? formatNextSteps(result, storeFlags) : "";
-            await terminal.print(formatStartMessage({ ...result, domains: file }) + nextSteps);
-          }
+          const nextSteps = terminal.display && key ? formatNextSteps(url, key, storeFlags) : "";
+          const text = () => formatStartMessage({ ...result, domains: file }) + nextSteps;
+          await printEither(context, result, text);
           if (demo && key === undefined) warn(explainNotSeeded(storeFlags));
           log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
         } finally {
@@ -190,12 +189,7 @@ function addServeOptions(command: Command): Command {
       "with --domains: another name by which this server is called, such as orders-api, and which it serves (repeatable)",
       each(readPlatformHost),
     )
-    .addOption(
-      new Option(
-        "--plan <plan>",
-        "the plan of the project; custom domains need pro or above (STORE_ORDERS_PLAN; default: free)",
-      ).choices(PLANS),
-    )
+    .addOption(planOption())
     .option(
       "--trust-proxy [proxies]",
       "read caller addresses from X-Forwarded-For, as the last of one or more proxies sends it",
@@ -225,11 +219,7 @@ function addServeOptions(command: Command): Command {
     .option("--report-only", "only report what the limits would reject or ban, and serve it")
     .option("--webhook <url>", "send every change of an order to this address, at least once")
     .option("--webhook-secret-file <file>", "the secret that signs webhooks; to replace it, two, a line each")
-    .option(
-      "--metrics <address>",
-      "serve Prometheus metrics at HOST:PORT, or at PORT of 127.0.0.1",
-      readAddress,
-    )
+    .option("--metrics <address>", "serve Prometheus metrics at HOST:PORT, or PORT of 127.0.0.1", readAddress)
     .option("--existing", "fail if the database does not exist, instead of creating it")
     .option("--demo", `add the account ${DEMO_ACCOUNT}, a key and some orders if the database is empty`);
 }
@@ -238,10 +228,7 @@ const BAN_MINUTES = DEFAULT_BAN_POLICY.durationMs / MINUTE_MS;
 const MAX_WAIT_MS = 60_000;
 const LOOK_MS = 500;
 
-/**
- * Waits at most a minute for files that do not exist yet, such as those on a file system that is mounted late. Whoever
- * reads one that is still missing reports it: its name may be mistyped.
- */
+/** Waits for the files of a late mount. Whoever reads one that is still missing reports it: its name may be mistyped. */
 async function waitForFiles(
   paths: readonly string[],
   warn: (message: string) => void,
@@ -261,7 +248,6 @@ async function waitForFiles(
   if (missing.length === 0) await wait(LOOK_MS);
 }
 
-/** The path of the documentation that `docsPage()` serves, below the base path. */
 const DOCS_PATH = "/docs";
 
 function toHandlerOptions({
@@ -341,29 +327,19 @@ async function switchOutboxOn({ outbox }: Store): Promise<void> {
   });
 }
 
-interface StartInfo {
-  readonly url: string;
-  /** Missing without the package of the page. */
-  readonly docs: string | null;
-  readonly database: string;
-  readonly metrics?: string | undefined;
-  readonly domains: string | undefined;
-  /** The key of the demo account if it was just issued. */
-  readonly key: string | null;
-}
+type StartFact = "url" | "docs" | "database" | "metrics" | "domains" | "key";
 
-function formatStartMessage({ url, docs, database, metrics, domains, key }: StartInfo): string {
+function formatStartMessage(facts: Readonly<Record<StartFact, string | null | undefined>>): string {
+  const { url, docs, database, metrics, domains, key } = facts;
   const lines = [
     `Store Orders   ${url}`,
     `docs           ${docs ?? "not shown: npm install swagger-ui-dist"}`,
     `database       ${database}`,
   ];
-  if (metrics !== undefined) lines.push(`metrics        ${metrics}`);
-  if (domains !== undefined)
-    lines.push(
-      `domains        check with: store-orders domains check ${domains} --address ADDRESS_OF_THIS_MACHINE`,
-    );
-  if (key !== null) {
+  if (metrics) lines.push(`metrics        ${metrics}`);
+  const check = "check with: store-orders domains check";
+  if (domains) lines.push(`domains        ${check} ${domains} --address ADDRESS_OF_THIS_MACHINE`);
+  if (key) {
     lines.push(`key            ${key}            shown once`);
     lines.push(`try            curl --compressed -H 'Authorization: Bearer ${key}' ${url}/store/orders`);
   }

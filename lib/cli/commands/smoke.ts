@@ -6,7 +6,7 @@ import { API_VERSION_PATH } from "../../http/operations.ts";
 import { readBaseUrl, readInt64 } from "../arguments.ts";
 import type { CommandContext } from "../context.ts";
 import { EXIT } from "../errors.ts";
-import { formatResults, printJson } from "../output.ts";
+import { formatResults, printEither } from "../output.ts";
 
 export function defineSmoke(command: Command, context: CommandContext): void {
   command
@@ -36,13 +36,11 @@ export function defineSmoke(command: Command, context: CommandContext): void {
         checks.push({ check: test.name, ok: problems.length === 0, problems: problems.map(redactKeys) });
       }
       const ok = checks.every((each) => each.ok);
-      if (context.flags.json) await printJson(context, { baseUrl, ok, checks });
-      else {
-        const rows = checks.map(({ check, ok: passed, problems: problem }) => {
-          return { check, result: passed ? "ok" : "failed", problem };
-        });
-        await context.terminal.print(formatResults(["check", "result", "problem"], rows));
-      }
+      const rows = checks.map(({ check, ok: passed, problems: problem }) => {
+        return { check, result: passed ? "ok" : "failed", problem };
+      });
+      const text = () => formatResults(["check", "result", "problem"], rows);
+      await printEither(context, { baseUrl, ok, checks }, text);
       if (!ok) context.exit(EXIT.failed);
     });
 }
@@ -54,7 +52,6 @@ function readKey(key: string | undefined): string {
   throw invalidInput("--key", message);
 }
 
-/** A request to a path below the base URL, and what its response has to be. */
 interface Test {
   readonly name: string;
   readonly method?: "GET" | "DELETE";
@@ -162,6 +159,8 @@ function codeOf({ text }: Answer): string | undefined {
 }
 
 const HELP = `
+Exits with 1 if anything is wrong, with 3 if the service cannot be reached.
+
 Examples:
   $ ORDER=$(store-orders orders place --dynamodb orders --json | jq .id)
   $ STORE_ORDERS_KEY="$KEY" store-orders smoke "$(pulumi stack output baseUrl)" --order "$ORDER" --json`;

@@ -34,7 +34,8 @@ export async function sendAccountPage(
   result?: FormResult,
 ): Promise<Response> {
   const view = c.get("view");
-  const [account, recorded] = await Promise.all([store.accounts.find(id), keysFor.read()]);
+  keysFor.environment ??= await store.accounts.findEnvironment();
+  const account = await store.accounts.find(id);
   const page = { back: "accounts", notice: result?.notice };
   if (account === undefined) {
     const lead = html`There is no account <code>${id}</code>.`;
@@ -51,7 +52,7 @@ export async function sendAccountPage(
       What has been counted stays counted.</p>${planFields("plan", result, plans, account)}`,
   });
   const expires = { name: "expiresAt", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
-  const environmentFor = (form: string) => environmentField(form, recorded, environment, result);
+  const environmentFor = (form: string) => environmentField(form, keysFor.environment, environment, result);
   const issueKey = dialog("keys", {
     ...{ opener: "Issue key…", isMain: true, title: "Issue a key", confirm: "Issue key" },
     fields: html`${environmentFor("issue")}
@@ -75,7 +76,7 @@ export async function sendAccountPage(
   return sendPage(c, { ...page, title: id, lead, actions, body, notice });
 }
 
-/** The notice after a search for a key, or after the creation of the account, as the address names it. */
+/** After a search for a key, or the creation of the account, as the address names it. */
 function arrivalNotice({ id, keys }: Account, query: Readonly<Record<string, string>>): Notice | undefined {
   const { key, created } = query;
   if (keys.some((each) => each.id === key)) {
@@ -98,11 +99,7 @@ function environmentField(
     const all = recorded === undefined ? ", and so will be all keys of this database" : "";
     return html`<p class="quiet small">The key is for <strong>${known}</strong>${all}.</p>`;
   }
-  const options = [
-    ["", "Choose…"],
-    ["test", "test"],
-    ["live", "live"],
-  ] as const;
+  const options = ["", "test", "live"].map((each) => [each, each || "Choose…"] as const);
   const hint = "All keys of this database will be for it: this is the first one.";
   return fieldOf(form, { name: "environment", label: "Environment", hint, options }, result);
 }
@@ -110,7 +107,6 @@ function environmentField(
 /** From this part of a limit on, the account is near it. */
 export const HIGH = 0.8;
 
-/** The usage of both windows as bars, with the same in words. Without limits, there are only the counts. */
 export function usageBars({ limits, minute, day }: AccountView, now: Instant) {
   if (limits !== undefined) return { minute: usageBar(minute, now), day: usageBar(day, now) };
   const count = ({ used }: UsedQuota) => html`<div class="usage number">
@@ -131,10 +127,6 @@ function usageBar({ limit, used, remaining, resetsAt }: UsedQuota, now: Instant)
   </div>`;
 }
 
-/**
- * What the store keeps of rejected requests: the last minute of each key that had some. Which limit was used up is known
- * of today only; the log of the service has the rest.
- */
 function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html {
   const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
   const items = known.map(([id]) => html`<li>${describeRejections(account, id, now, plans)}</li>`);
@@ -144,16 +136,14 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
       by the <code>keyId</code> and the <code>status</code> 429; its <code>limit</code> is the one that was exceeded.</p>`;
 }
 
-/** The last rejected requests of a key, and the ban that followed, if there were any. */
 export function describeRejections(account: Account, id: string, now: Instant, plans?: PlanTable) {
   const rejections = account.rejections[id];
   if (rejections === undefined) return undefined;
   const { windowStart, count, firstAt, bannedUntil } = rejections;
   const { limits, day } = viewAccount(account, now, plans);
-  const cause =
-    day.remaining === 0
-      ? " Today's limit is used up."
-      : " Today's limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.";
+  const other =
+    " Today's limit is not used up, so it was the limit per minute, unless the plan has changed or the counts were reset since.";
+  const cause = day.remaining === 0 ? " Today's limit is used up." : other;
   const name = account.keys.find((each) => each.id === id)?.name;
   const ban =
     bannedUntil === undefined
@@ -165,15 +155,11 @@ export function describeRejections(account: Account, id: string, now: Instant, p
   const [requests, were] = count === 1 ? ["request", "was"] : ["requests", "were"];
   const which = firstAt === undefined ? formatCount(count) : "some";
   const of = html`<a href="#key-${id}"><code>${id}</code></a> ${name === undefined ? "" : html`(${name})`}`;
-  const grace =
-    firstAt === undefined
-      ? ""
-      : " They came within ten seconds of the first one, and do not count towards a ban.";
+  const early = " They came within ten seconds of the first one, and do not count towards a ban.";
   return html`${timeOf(windowStart, now)}: ${which} ${requests} of ${of}
-    ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${grace}${ban}`;
+    ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${firstAt === undefined ? "" : early}${ban}`;
 }
 
-/** The name of an account's plan, marked if the plan is not in the table. */
 export function planName({ plan }: AccountSettings, plans: PlanTable = PLAN_LIMITS): Html {
   const mark = Object.hasOwn(plans, plan) ? "" : html` <span class="badge warn">not in the plans</span>`;
   return html`<span>${plan}${mark}</span>`;
@@ -218,12 +204,7 @@ export function readPlanFields(
   return { plan, customLimits: { perMinute: readLimit(perMinute), perDay: readLimit(perDay) } };
 }
 
-const LEVELS: Readonly<Record<KeyView["status"], string>> = {
-  active: "good",
-  banned: "bad",
-  revoked: "calm",
-  expired: "calm",
-};
+const LEVELS = { active: "good", banned: "bad", revoked: "calm", expired: "calm" } as const;
 
 const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
   const label = hours === 0 ? "none: the old key stops now" : formatDuration(hours * 3_600_000);
@@ -261,7 +242,6 @@ function keyTable(
   return table(KEY_COLUMNS, rows, "The account has no key yet, so it cannot call the API. Issue one.");
 }
 
-/** Which key took the place of a key, and how long the old one still works. */
 export function describeRotation({ successorId, expiresAt, isActive }: KeyView): Html {
   const valid = isActive && expiresAt ? html`, valid until <time>${formatInstant(expiresAt)}</time>` : "";
   return html`rotated${valid} → <a href="#key-${successorId}"><code>${successorId}</code></a>`;

@@ -5,12 +5,12 @@ import { type AccountView, viewAccount } from "../../accounts/account-view.ts";
 import { isAccountId } from "../../accounts/api-key.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import type { PlanTable } from "../../plans/plan-limits.ts";
 import { MINUTE_MS } from "../../plans/windows.ts";
 import { type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
+  costOf,
   type Html,
   itemLink,
   linkRow,
@@ -18,7 +18,6 @@ import {
   pathOf,
   sendPage,
   table,
-  type View,
   withQuery,
 } from "../page.ts";
 import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
@@ -26,7 +25,6 @@ import { HIGH, planFields, planName, usageBars } from "./account-page.ts";
 /** With the longest keys, the address is 1.6 KB. Who goes further back than that begins with the first page. */
 const MAX_STARTS = 50;
 
-/** The accounts that the list shows, by the value in an address: all, or those that need somebody. */
 const FILTERS = {
   all: ["All", "All accounts", "There are no more accounts."],
   banned: ["Banned", "Banned accounts", "No account has a key that is banned now."],
@@ -38,10 +36,7 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly Filter[];
 
 export interface AccountList {
   readonly show: Filter;
-  /**
-   * The accounts after which the pages begin, from the second page to the one that is shown. The earlier ones are for going
-   * back, because stores list forwards only. Empty for the first page.
-   */
+  /** After which account each page begins, from the second to the shown one: stores list forwards only. */
   readonly starts: readonly string[];
 }
 
@@ -54,7 +49,6 @@ export function parseList(query = ""): AccountList {
   return { show: Object.hasOwn(FILTERS, show) ? (show as Filter) : "all", starts: isValid ? starts : [] };
 }
 
-/** The query string of a list; empty for the first page of all accounts. */
 function formatList({ show, starts }: AccountList): string {
   const filter = show === "all" ? [] : [`show=${show}`];
   return [...filter, ...(starts.length === 0 ? [] : [`after=${starts.join()}`])].join("&");
@@ -65,7 +59,6 @@ const PAGE_SIZE = 50;
 /** The most accounts that are read for a page of a filter, which takes a processor about 50 ms. */
 const MAX_READ = 3_000;
 
-/** Reads the accounts of a page, and where the next one begins, if there may be one. */
 async function readList(
   store: AccountStore,
   { show, starts }: AccountList,
@@ -121,9 +114,14 @@ export async function sendAccountsPage(
   const title = `${FILTERS[show][1]}${after === undefined ? "" : ` after ${after}`}`;
   const content = html`${table(COLUMNS, rows, explainEmpty(list, next))} ${pages}`;
   const body = html`${panel("table", title, content, { layout: "flush", actions: linkRow("Accounts to show", filters) })}
-    ${isMetered ? html`<p class="quiet small">While this page is visible, it reads every account again every 1.5 seconds.</p>` : ""}`;
+    ${isMetered ? costOf("every account") : ""}`;
   const lead = "Who may call the API, and how much of the limits is used.";
-  const actions = createDialog(view, plans, result);
+  const field = { name: "accountId", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
+  const actions = formDialog(view, path, {
+    ...{ id: "create", opener: "Create account…", isMain: true },
+    ...{ title: "Create an account", confirm: "Create account" },
+    fields: html`${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
+  });
   const deleted = c.req.query("deleted");
   const message = `The account ${deleted} has been deleted.`;
   const notice = result?.notice ?? (deleted === undefined ? undefined : { kind: "success", message });
@@ -139,15 +137,6 @@ const COLUMNS = [
   ["State"],
 ] as const;
 
-function createDialog(view: View, plans: PlanTable | undefined, result: FormResult | undefined): Html {
-  const field = { name: "accountId", label: "Account ID", hint: "Lower-case letters, digits and hyphens." };
-  return formDialog(view, pathOf(view, "accounts"), {
-    ...{ id: "create", opener: "Create account…", isMain: true },
-    ...{ title: "Create an account", confirm: "Create account" },
-    fields: html`${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
-  });
-}
-
 function explainEmpty({ show, starts }: AccountList, next: string | undefined): string {
   if (next !== undefined)
     return "No such accounts among those that were read for this page. The next page may have some.";
@@ -156,7 +145,6 @@ function explainEmpty({ show, starts }: AccountList, next: string | undefined): 
   return FILTERS[show][2];
 }
 
-/** The ends of the bans of an account's active keys. */
 function bansOf({ active }: AccountView): readonly Instant[] {
   return active.flatMap(({ bannedUntil }) => bannedUntil || []);
 }
@@ -166,19 +154,15 @@ function usedPart({ limits, minute, day }: AccountView): number {
   return limits === undefined ? 0 : Math.max(minute.used / minute.limit, day.used / day.limit);
 }
 
-/** What an operator should know about an account at once. */
 function badgesOf(account: AccountView, now: Instant): Html {
   const bans = bansOf(account);
   const part = usedPart(account);
   if (bans.length === 0 && part < HIGH) return html`<span class="quiet">–</span>`;
   const [level, place] = part < 1 ? ["warn", "near"] : ["bad", "at"];
   const limit = html`<span class="badge ${level}">${place} a limit</span>`;
-  return html`${bans.length === 0 ? "" : banBadge(bans, now)} ${part < HIGH ? "" : limit}`;
-}
-
-function banBadge(ends: readonly Instant[], now: Instant): Html {
-  const subject = ends.length === 1 ? "banned" : `${ends.length} keys banned`;
+  const subject = bans.length === 1 ? "banned" : `${bans.length} keys banned`;
   // Two badges have their place only without the seconds.
-  const left = formatDuration(Math.ceil((Math.max(...ends) - now) / MINUTE_MS) * MINUTE_MS);
-  return html`<span class="badge bad">${subject}<span class="wide">, ${left} left</span></span>`;
+  const left = formatDuration(Math.ceil((Math.max(...bans) - now) / MINUTE_MS) * MINUTE_MS);
+  const ban = html`<span class="badge bad">${subject}<span class="wide">, ${left} left</span></span>`;
+  return html`${bans.length === 0 ? "" : ban} ${part < HIGH ? "" : limit}`;
 }

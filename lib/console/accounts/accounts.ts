@@ -118,7 +118,6 @@ function noticeOf<R extends { readonly ok: true }>(
   return { kind: "success", message: typeof done === "function" ? done(result) : done };
 }
 
-/** The message with a new key, which is shown nowhere else. */
 function showKey({ key }: IssuedKey): Html {
   return html`Store the new key now: it cannot be shown again.
     <span class="secret"><code id="issued-key">${key}</code>

@@ -1,8 +1,5 @@
-/**
- * The script of the page. It joins the session, sends forms, and asks every 1.5 seconds for the page that is shown, so
- * that changes by others appear within two. A new page is merged into the one that is shown: focus, selection, open
- * dialogs and half-filled forms stay.
- */
+// Asks every 1.5 seconds for the page that is shown, so that changes by others appear within two, and merges it into that
+// one: focus, selection, open dialogs and half-filled forms stay.
 
 /**
  * Merges nodes into others in place: https://github.com/bigskysoftware/idiomorph
@@ -179,7 +176,6 @@ async function poll() {
   }
 }
 
-/** Sends the forms of the queue, one after another. */
 async function sendAll() {
   for (let next = queue[0]; next !== undefined; next = queue[0]) {
     changes++;

@@ -10,7 +10,6 @@ const PATIENCE_MS = 100;
 
 export type OrderCounter = ReturnType<typeof createOrderCounter>;
 
-/** Counts the orders of a store by status, one count at a time. */
 export function createOrderCounter(store: OrderStore) {
   let latest: OrderCounts | undefined;
   let running: Promise<void> | undefined;
@@ -25,10 +24,7 @@ export function createOrderCounter(store: OrderStore) {
   }
 
   return {
-    /**
-     * Counts if counting then takes at most a twentieth of the time. Resolves with the end of the count, or after a tenth of
-     * a second.
-     */
+    /** Counts if that takes at most a twentieth of the time. Resolves with the end of the count, or after 100 ms. */
     async refresh(): Promise<void> {
       if (performance.now() < dueAt) return;
       running ??= countAll();

@@ -85,26 +85,19 @@ export function findOrder(store: OrderStore, id: bigint) {
 
 const HISTORY_COLUMNS = [["Change"], ["Time", "number"], ["By"], ["Request"]] as const;
 
-/** The instant at which an order was placed; `undefined` if its history does not begin with that. */
 export function placedAt({ history: [first] }: OrderWithHistory): Instant | undefined {
   return first?.event === "place" ? first.at : undefined;
 }
 
 const LEVELS: Readonly<Record<OrderStatus, string>> = { pending: "warn", shipped: "good", cancelled: "calm" };
 
-/** The status of an order, also one that no rule knows. */
 export function statusBadge(status: OrderStatus): Html {
   return html`<span class="badge ${LIFECYCLE.isStatus(status) ? LEVELS[status] : "bad"}">${status}</span>`;
 }
 
-/** The events that an operator can apply: the label of each, that of its confirmation, and what cannot be undone. */
 const EVENT_TEXTS: Readonly<Record<OrderEvent, readonly [label: string, confirm: string, effect: string]>> = {
   ship: ["Ship", "Ship order", "A shipped order stays shipped: it can no longer be cancelled."],
-  fulfil: [
-    "Fulfil",
-    "Mark as complete",
-    "This marks the order as complete, for good. Its status stays shipped.",
-  ],
+  fulfil: ["Fulfil", "Mark as complete", "This marks the order as complete, for good. It stays shipped."],
   cancel: ["Cancel", "Cancel order", "A cancelled order stays cancelled: it can no longer be shipped."],
 };
 

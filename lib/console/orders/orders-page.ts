@@ -11,6 +11,7 @@ import { MAX_CLOCK_SKEW_MS, MINUTE_MS } from "../../plans/windows.ts";
 import {
   type ConsoleDependencies,
   type ConsoleRequest,
+  costOf,
   type Html,
   itemLink,
   linkRow,
@@ -25,7 +26,6 @@ import {
 import { countsPanel, type OrderCounter } from "./order-counts.ts";
 import { findOrder, orderActions, placedAt, statusBadge } from "./order-page.ts";
 
-/** The part of the orders that the table shows: one page, beyond an identifier in a direction. */
 export interface OrderTable {
   readonly status?: OrderStatus | undefined;
   readonly sort: "highest" | "lowest";
@@ -52,7 +52,6 @@ export function parseTable(query: string): OrderTable {
   return { status: status as OrderStatus | undefined, sort: sort as OrderTable["sort"], side, id };
 }
 
-/** The query string of a table; empty for the first page of all orders. */
 export function formatTable({ status, sort, side, id }: OrderTable): string {
   const params = new URLSearchParams();
   if (status !== undefined) params.set("status", status);
@@ -66,18 +65,14 @@ const PAGE_SIZE = 50;
 /** The most calls of the store for one page: where it has no index of a status, each reads many orders to find few. */
 const MAX_CALLS = 4;
 
-/** One page of the table, with the tables that are in front of it and behind it. */
 interface TablePage {
   readonly rows: readonly TableRow[];
   readonly previous?: OrderTable | undefined;
   readonly next?: OrderTable | undefined;
 }
 
-/** An order, or only the identifier of one that cannot be read. */
-interface TableRow {
-  readonly id: bigint;
-  readonly order?: StoredOrder;
-}
+/** The order is missing if it cannot be read. */
+type TableRow = { readonly id: bigint; readonly order?: StoredOrder };
 
 async function readTable(store: OrderStore, table: OrderTable): Promise<TablePage> {
   const { status, sort, side, id } = table;
@@ -175,16 +170,13 @@ export async function sendOrdersPage(
   const body = html`${countsPanel(counter, (of) => linkTo({ ...FIRST_TABLE, sort, status: of }), status)}
     ${backlog && isLate(backlog, now) ? backlogPanel(backlog) : ""}
     ${panel("table", titleOf(shown), content, { layout: "flush", actions: tools })}
-    ${isMetered ? UPDATE_COST : ""}`;
+    ${isMetered ? costOf("its orders") : ""}`;
   const lead = "Shipping and cancelling cannot be undone.";
   return sendPage(c, { title: "Orders", lead, body, notice });
 }
 
-const UPDATE_COST = html`<p class="quiet small">While this page is visible, it reads its orders again every 1.5 seconds.</p>`;
-
 const SORTS = { highest: "Highest ID first", lowest: "Lowest ID first" } as const;
 
-/** In the place of a status. The page of the order says what is wrong. */
 const DAMAGED = html`<span class="badge bad">damaged</span>`;
 
 const COLUMNS = [
@@ -211,10 +203,7 @@ function titleOf({ status, side, id }: OrderTable): string {
   return `${orders}, ${side} ${id}`;
 }
 
-/**
- * False for changes on their way: a panel that comes and goes with each of them would move the table. True for those of a
- * wrong clock, whose age is not known.
- */
+/** Not for changes on their way: a panel that comes and goes would move the table. The age of a wrong clock's is unknown. */
 function isLate({ failed, oldest }: OutboxBacklog, now: Instant): boolean {
   if (oldest === undefined) return failed > 0;
   return failed > 0 || oldest < now - MINUTE_MS || oldest > now + MAX_CLOCK_SKEW_MS;

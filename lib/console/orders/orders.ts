@@ -8,12 +8,11 @@ import { type DamagedOrder, eachOrder } from "../../orders/order-query.ts";
 import { createOrders, type Orders } from "../../orders/orders.ts";
 import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
-import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice, View } from "../page.ts";
+import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice } from "../page.ts";
 import { createOrderCounter } from "./order-counts.ts";
 import { EVENTS, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
 
-/** Adds the section about orders: their number by status, all of them page by page, and each through its lifecycle. */
 export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, clock } = dependencies;
   const orders = createOrders({ store: store.orders, clock, by: "console" });
@@ -23,10 +22,14 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
   app.get("/orders", (c) => sendTable(c, (table) => sendOrdersPage(c, context, table)));
   app.get("/orders/export", (c) => sendTable(c, (table) => sendExport(c, dependencies, table)));
 
-  /** Sends what an address names, or the first page with the reason why it names nothing. */
-  function sendTable(c: ConsoleRequest, send: (table: OrderTable) => Promise<Response>): Promise<Response> {
+  /** Sends what a query names, or the first page with the reason why it names nothing. */
+  function sendTable(
+    c: ConsoleRequest,
+    send: (table: OrderTable) => Promise<Response>,
+    query = new URL(c.req.url).search,
+  ): Promise<Response> {
     try {
-      return send(parseTable(new URL(c.req.url).search));
+      return send(parseTable(query));
     } catch (error) {
       return sendOrdersPage(c, context, FIRST_TABLE, invalidForm("list", {}, error).notice);
     }
@@ -45,17 +48,10 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
       if (id === undefined) return c.notFound();
       const view = c.get("view");
       const { notice } = await submit(event, view, () => applyEvent(orders, event, id));
-      if (view.fields["list"] === undefined) return sendOrderPage(c, dependencies, id, notice);
-      return sendOrdersPage(c, context, listOf(view), notice);
+      const { list } = view.fields;
+      if (list === undefined) return sendOrderPage(c, dependencies, id, notice);
+      return sendTable(c, (table) => sendOrdersPage(c, context, table, notice), list);
     });
-  }
-}
-
-function listOf({ fields }: View): OrderTable {
-  try {
-    return parseTable(fields["list"] ?? "");
-  } catch {
-    return FIRST_TABLE;
   }
 }
 
@@ -69,10 +65,7 @@ async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint):
   return { kind: "failure", message: `${id}: ${reason}` };
 }
 
-/**
- * Sends orders as newline-delimited JSON, in the order of the table. A page of the store is read when the browser has
- * taken the one before. A store that fails before the first one is an error, and later the download fails.
- */
+/** Sends lines of JSON. A store that fails before the first page is an error; later, the download fails. */
 async function sendExport(
   c: ConsoleRequest,
   { store, explain, log }: ConsoleDependencies,

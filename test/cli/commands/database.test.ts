@@ -106,9 +106,11 @@ test("a backup of another database, and a migration of one, exit with 2 and name
     run("migrate"),
   ]);
   expect(results.map(({ status }) => status)).toEqual([2, 2, 2]);
-  expect(results[0]?.stderr).toMatch(/"--dynamodb: Only a SQLite database .* use point-in-time recovery\."/);
+  expect(results[0]?.stderr).toMatch(
+    /"--dynamodb: This backs up SQLite only\. .* use point-in-time recovery\."/,
+  );
   expect(results[1]?.stderr).toMatch(
-    /^error: --postgres: Only a SQLite database .* use pg_dump or pg_basebackup\.$/m,
+    /^error: --postgres: This backs up SQLite only\. .* use pg_dump or pg_basebackup\.$/m,
   );
   expect(results[2]?.stderr).toMatch(
     /^error: --postgres: .* A SQLite database is migrated when it is opened\.$/m,

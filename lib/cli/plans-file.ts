@@ -5,14 +5,11 @@ import { PLAN_FIELDS, plansSchema } from "./plans-schema.ts";
 
 /** The plans of a file and the standard ones. Throws an `InvalidInputError` with every problem. */
 export function readPlansFile(path: string): PlanTable {
-  const read = readConfigFile(path, validatePlansFile);
+  const read = readConfigFile(path, (content) => {
+    const parsed = plansSchema.safeParse(content);
+    if (parsed.success) return { ok: true, value: parsed.data };
+    return { ok: false, issues: parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS)) };
+  });
   if (!read.ok) throw fileError(path, "plans", read);
   return read.value;
-}
-
-function validatePlansFile(content: unknown) {
-  const parsed = plansSchema.safeParse(content);
-  if (parsed.success) return { ok: true, value: parsed.data } as const;
-  const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => PLAN_FIELDS));
-  return { ok: false, issues } as const;
 }

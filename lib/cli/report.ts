@@ -1,7 +1,7 @@
 /** What `domains check` prints for people. */
 import { escapeLine } from "../core/text.ts";
 import { showHost } from "../domains/hostname.ts";
-import { REASONS, type Reason, withoutImplied } from "../domains/status/reasons.ts";
+import { REASONS, withoutImplied } from "../domains/status/reasons.ts";
 import { PROPAGATION, type StackStatus } from "../domains/status/steps.ts";
 import type { HostReport } from "../domains/status/verify.ts";
 
@@ -24,7 +24,12 @@ function formatHost({ host, role, state, found, reasons, notes, advice, stack }:
   return [
     head,
     ...ok,
-    ...withoutImplied(reasons).flatMap(formatReason),
+    ...withoutImplied(reasons).flatMap(({ code, ...reason }) => [
+      `  ${REASONS[code].title}`,
+      `    found     ${reason.found}`,
+      `    expected  ${reason.expected}`,
+      `    fix       ${reason.fix}`,
+    ]),
     ...notes.map((note) => `    note      ${note}`),
     ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
     ...(stack === undefined ? [] : formatStack(stack)),
@@ -41,14 +46,5 @@ function formatStack({ state, attention, reason, next }: StackStatus): readonly 
     `  The stack, in its last update: ${state}${cause}`,
     `    reason    ${reason}`,
     ...next.filter((step) => step !== PROPAGATION).map((step) => `    next      ${step}`),
-  ];
-}
-
-function formatReason({ code, found, expected, fix }: Reason): readonly string[] {
-  return [
-    `  ${REASONS[code].title}`,
-    `    found     ${found}`,
-    `    expected  ${expected}`,
-    `    fix       ${fix}`,
   ];
 }

@@ -41,7 +41,10 @@ export function createServiceLog(
   const isLogged = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(logLevel);
 
   function onRequest(event: RequestEvent, source: ClientInfo): void {
-    const level = levelOf(event);
+    const { status, bodyEnd } = event;
+    // A failure of the service is an error. A rejected request is not, nor one with an unknown method (501).
+    const isFailure = (status >= 500 && status !== 501) || bodyEnd === "failed";
+    const level = isFailure ? "error" : "info";
     if (event.startsBan)
       write("warn", `Key ${event.keyId} is banned until ${event.limitedUntil}: it ignored too many 429.`);
     if (!isLogged(level)) return;
@@ -62,11 +65,6 @@ export function createServiceLog(
 
 /** The message about a file that is wrong everywhere names each place. */
 const MAX_MESSAGE_CHARS = 10_000;
-
-/** A failure of the service is an error. A rejected request is not, nor one with an unknown method (501). */
-function levelOf({ status, bodyEnd }: RequestEvent): LogLevel {
-  return (status >= 500 && status !== 501) || bodyEnd === "failed" ? "error" : "info";
-}
 
 /** One line for people: `12:00:00 200 GET /v1/store/orders 1.2 ms demo f81d4fae-…`. */
 function readableLine(fields: AccessFields & ClientInfo, stream: WriteStream): string {

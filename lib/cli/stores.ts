@@ -250,9 +250,7 @@ export function toCommandLine(args: readonly string[], flags: StoreFlags = {}): 
     const location = flags[option];
     return location === undefined ? [] : [`--${option}`, shownLocation({ kind: name, location })];
   });
-  return [PROGRAM, ...[...args, ...store].map(quote)].join(" ");
-}
-
-function quote(argument: string): string {
-  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const words = [...args, ...store].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)));
+  return [PROGRAM, ...words].join(" ");
 }

@@ -17,8 +17,7 @@ export interface ConsoleDependencies {
   readonly environment?: Environment | undefined;
   readonly keysFor: KeysFor;
   readonly clock: Clock;
-  /** The plans that accounts can have, as for `createHandler`. @default PLAN_LIMITS */
-  readonly plans?: PlanTable;
+  readonly plans: PlanTable;
   readonly explain: (error: unknown) => unknown;
   readonly log: (line: string) => void;
   readonly domains?: DomainsContext | undefined;
@@ -98,6 +97,9 @@ function layout(
     const current = path === href || path.startsWith(`${href}/`);
     return html`<li><a href="${href}"${current ? html` aria-current="page"` : ""}>${name}</a></li>`;
   });
+  const label = view.from === "" ? `All ${back}` : "Back to the list";
+  const crumb =
+    back && html`<a class="crumb" href="${withQuery(pathOf(view, back), view.from)}">← ${label}</a>`;
   const content = html`<body data-live>
     <a class="skip" href="#main">Skip to content</a>
     <header class="top">
@@ -112,7 +114,7 @@ function layout(
     <main id="main">
       <div id="result" role="status" tabindex="-1">${notice === undefined ? "" : noticeBox(notice)}</div>
       <div class="head">
-        <div>${back && backLink(view, back)}<h1>${title}</h1>${lead && html`<p>${lead}</p>`}</div>
+        <div>${crumb}<h1>${title}</h1>${lead && html`<p>${lead}</p>`}</div>
         ${actions && html`<div class="actions">${actions}</div>`}
       </div>
       ${body}
@@ -190,11 +192,6 @@ export function linkRow(
 export function itemLink(view: View, section: string, id: string): Html {
   const from = view.list ? `${new URLSearchParams({ from: view.list })}` : "";
   return html`<a href="${withQuery(pathOf(view, section, id), from)}" title="${id}">${id}</a>`;
-}
-
-function backLink(view: View, section: string): Html {
-  const label = view.from === "" ? `All ${section}` : "Back to the list";
-  return html`<a class="crumb" href="${withQuery(pathOf(view, section), view.from)}">← ${label}</a>`;
 }
 
 export const costOf = (what: string): Html =>

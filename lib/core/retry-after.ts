@@ -20,15 +20,10 @@ export function parseHttpDate(header: string | null, now: Instant): Instant | un
   const plain = (header ?? "").replace(YEAR_LAST, "Day, $2 $1 $4 $3 GMT").replace(/^Day, {2}/, "Day, 0");
   const [, day, , month, year = "", time] = DAY_FIRST.exec(plain) ?? [];
   if (day === undefined) return undefined;
-  const instant = Date.parse(
-    `${day} ${month} ${year.length === 2 ? withCentury(year, now) : year} ${time} GMT`,
-  );
-  return Number.isNaN(instant) ? undefined : instant;
-}
-
-/** A year of two digits is at most 50 years ahead. */
-function withCentury(year: string, now: Instant): number {
   const thisYear = new Date(now).getUTCFullYear();
-  const candidate = thisYear - (thisYear % 100) + Number(year);
-  return candidate > thisYear + 50 ? candidate - 100 : candidate;
+  const inCentury = thisYear - (thisYear % 100) + Number(year);
+  // A year of two digits is at most 50 years ahead.
+  const nearest = inCentury > thisYear + 50 ? inCentury - 100 : inCentury;
+  const instant = Date.parse(`${day} ${month} ${year.length === 2 ? nearest : year} ${time} GMT`);
+  return Number.isNaN(instant) ? undefined : instant;
 }

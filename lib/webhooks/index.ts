@@ -11,7 +11,7 @@
 import { Webhook } from "standardwebhooks";
 import { assertOptions, InvalidInputError, type Issue } from "../core/errors.ts";
 import { parseHttpDate, parseRetryAfter } from "../core/retry-after.ts";
-import { assertLimits, type Clock, type Instant, systemClock, wholeClock } from "../core/time.ts";
+import { assertLimits, type Clock, systemClock, wholeClock } from "../core/time.ts";
 import { changeToJson, type DeliveredChange } from "../orders/delivery.ts";
 
 export type { DeliveredChange } from "../orders/delivery.ts";
@@ -102,15 +102,12 @@ export function webhook(
       throw gone;
     }
     const isOverloaded = response.status === 429 || response.status === 503;
-    const retryAfterMs = isOverloaded ? waitOf(response.headers, now()) : undefined;
+    // By the receiver's own clock, if it says so.
+    const receivedAt = parseHttpDate(response.headers.get("date"), now()) ?? now();
+    const askedMs = parseRetryAfter(response.headers.get("retry-after"), receivedAt) ?? 0;
+    const retryAfterMs = isOverloaded ? Math.max(MIN_WAIT_MS, askedMs) : undefined;
     throw new WebhookError(`${host} answered ${response.status}.`, { retryAfterMs });
   };
-}
-
-/** The wait that the receiver asks for, by its own clock if it says so; at least a second. */
-function waitOf(headers: Headers, now: Instant): number {
-  const receiverNow = parseHttpDate(headers.get("date"), now) ?? now;
-  return Math.max(MIN_WAIT_MS, parseRetryAfter(headers.get("retry-after"), receiverNow) ?? 0);
 }
 
 const MIN_WAIT_MS = 1_000;

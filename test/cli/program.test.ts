@@ -93,7 +93,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["accounts create Demo --plan free", /lower-case letters, digits and hyphens/],
   [
     "accounts create demo --plan enterprise",
-    /--per-minute, --per-day: Set both options for a plan with custom limits/,
+    /--per-minute, --per-day: Set both for a plan with custom limits/,
   ],
   ["accounts create demo --plan pro --per-minute 5", /--per-day: .* and neither for another one/],
   [

@@ -2,6 +2,7 @@ import { onTestFinished } from "vitest";
 import { type ConsoleOptions, type RunningConsole, startConsole } from "../../lib/console/server.ts";
 import type { Clock } from "../../lib/core/time.ts";
 import { systemClock } from "../../lib/core/time.ts";
+import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
 /** A console for one test, and what it wrote for the operator. */
@@ -20,7 +21,7 @@ export async function useConsole(options: Partial<ConsoleOptions> = {}): Promise
   const lines: string[] = [];
   const settings: ConsoleOptions = {
     ...{ store: createMemoryStore(), storeName: "test.db", isMetered: false, environment: "test" },
-    ...{ clock: systemClock, port: 0, explain: (error: unknown) => error },
+    ...{ clock: systemClock, plans: PLAN_LIMITS, port: 0, explain: (error: unknown) => error },
     log: (line) => lines.push(line),
     ...options,
   };

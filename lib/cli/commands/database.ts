@@ -51,8 +51,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       })
       .finally(progress.stop);
     const { newest, ...others } = counts;
-    const newestChange = newest === undefined ? {} : { newestChange: new Date(newest).toISOString() };
-    const summary = { ...subject, ...others, ...newestChange };
+    const newestChange = newest === undefined ? newest : new Date(newest).toISOString();
+    const summary = { ...subject, ...others, newestChange };
     const lines = findings.map((found) => escapeLine(`${found.subject}: ${found.problem} ${found.repair}`));
     const text = () => [...lines, formatResult(summary)].join("\n");
     await printEither(context, { ...summary, found: findings }, text);

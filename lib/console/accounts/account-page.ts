@@ -10,7 +10,7 @@ import {
 import type { Environment } from "../../accounts/api-key.ts";
 import { formatCount, formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
-import { limitsOf, PLAN_LIMITS, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
+import { limitsOf, type PlanAssignment, type PlanTable } from "../../plans/plan-limits.ts";
 import { DAY_MS } from "../../plans/windows.ts";
 import { changeForm, type FormResult, fieldOf, formDialog } from "../form.ts";
 import {
@@ -49,7 +49,7 @@ export async function sendAccountPage(
   const changePlan = dialog("plan", {
     ...{ opener: "Change plan…", title: "Change the plan", confirm: "Change plan" },
     fields: html`<p class="quiet small">A smaller plan takes effect at the next request, a larger one within a second.
-      What has been counted stays counted.</p>${planFields("plan", result, plans, account)}`,
+      What has been counted stays counted.</p>${planFields("plan", plans, result, account)}`,
   });
   const expires = { name: "expiresAt", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
   const environmentFor = (form: string) => environmentField(form, keysFor.environment, environment, result);
@@ -66,7 +66,8 @@ export async function sendAccountPage(
   });
   const usage = html`<div class="columns"><div><h3>This minute</h3>${minute}</div> <div><h3>Today (UTC)</h3>${day}</div></div>
     ${known.limits === undefined ? html`<p>${explainUnknownPlan(account)}</p>` : ""}`;
-  const keys = keyTable(view, id, known.keys, now, { isMetered, environmentFor, result });
+  const actionsOf = (key: KeyView) => keyActions(view, id, key, environmentFor, result);
+  const keys = keyTable(known.keys, now, isMetered, actionsOf);
   const body = html`${panel("usage", "Usage", usage)}
     ${panel("keys", "Keys", keys, { layout: "flush cards", actions: issueKey })}
     ${panel("rejections", "Rejected requests (429)", rejectionList(account, now, plans))}`;
@@ -127,7 +128,7 @@ function usageBar({ limit, used, remaining, resetsAt }: UsedQuota, now: Instant)
   </div>`;
 }
 
-function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html {
+function rejectionList(account: Account, now: Instant, plans: PlanTable): Html {
   const known = Object.entries(account.rejections).sort(([, a], [, b]) => b.windowStart - a.windowStart);
   const items = known.map(([id]) => html`<li>${describeRejections(account, id, now, plans)}</li>`);
   return html`${items.length === 0 ? html`<p>None are recorded for these keys.</p>` : html`<ul class="plain-list">${items}</ul>`}
@@ -136,7 +137,7 @@ function rejectionList(account: Account, now: Instant, plans?: PlanTable): Html 
       by the <code>keyId</code> and the <code>status</code> 429; its <code>limit</code> is the one that was exceeded.</p>`;
 }
 
-export function describeRejections(account: Account, id: string, now: Instant, plans?: PlanTable) {
+export function describeRejections(account: Account, id: string, now: Instant, plans: PlanTable) {
   const rejections = account.rejections[id];
   if (rejections === undefined) return undefined;
   const { windowStart, count, firstAt, bannedUntil } = rejections;
@@ -160,43 +161,35 @@ export function describeRejections(account: Account, id: string, now: Instant, p
     ${were} beyond a limit in the minute from <time>${formatInstant(windowStart)}</time>.${isToday ? cause : ""}${firstAt === undefined ? "" : early}${ban}`;
 }
 
-export function planName({ plan }: AccountSettings, plans: PlanTable = PLAN_LIMITS): Html {
+export function planName({ plan }: AccountSettings, plans: PlanTable): Html {
   const mark = Object.hasOwn(plans, plan) ? "" : html` <span class="badge warn">not in the plans</span>`;
   return html`<span>${plan}${mark}</span>`;
 }
 
 /** The fields that choose a plan. A plan that is not in the table stays selected until somebody chooses another one. */
-export function planFields(
-  form: string,
-  result: FormResult | undefined,
-  plans: PlanTable = PLAN_LIMITS,
-  account?: AccountSettings,
-): Html {
+export function planFields(form: string, plans: PlanTable, result?: FormResult, account?: Account): Html {
   const names = Object.keys(plans);
   const { plan = names[0] ?? "", customLimits } = account ?? {};
   const unknown = names.includes(plan) ? [] : [[plan, `${plan} (not in the plans)`] as const];
-  const options = [...unknown, ...names.map((name) => optionOf(name, plans))];
+  const known = names.map((name) => {
+    const limits = limitsOf({ plan: name }, plans);
+    if (limits === undefined) return [name, `${name}: limits of its own`, true] as const;
+    const { perMinute, perDay } = limits;
+    return [name, `${name}: ${formatCount(perMinute)} a minute, ${formatCount(perDay)} a day`] as const;
+  });
   const limitField = (name: "perMinute" | "perDay", label: string) => {
     const value = customLimits === undefined ? {} : { value: `${customLimits[name]}` };
     return fieldOf(form, { name, label, inputMode: "numeric", ...value }, result);
   };
   // The style sheet shows them with an option that needs them only.
-  return html`${fieldOf(form, { name: "plan", label: "Plan", options, value: plan }, result)}
+  return html`${fieldOf(form, { name: "plan", label: "Plan", options: [...unknown, ...known], value: plan }, result)}
     <div class="form limits">${limitField("perMinute", "Requests per minute")}${limitField("perDay", "Requests per day")}</div>`;
-}
-
-/** The choice of a plan, with its limits: `free: 60 a minute, 1000 a day`. */
-function optionOf(name: string, plans: PlanTable) {
-  const limits = limitsOf({ plan: name }, plans);
-  if (limits === undefined) return [name, `${name}: limits of its own`, true] as const;
-  const { perMinute, perDay } = limits;
-  return [name, `${name}: ${formatCount(perMinute)} a minute, ${formatCount(perDay)} a day`] as const;
 }
 
 /** Reads the fields of a plan, which the operation validates. Limits belong to a plan that has custom ones. */
 export function readPlanFields(
   { plan = "", perMinute = "", perDay = "" }: Readonly<Record<string, string>>,
-  plans: PlanTable = PLAN_LIMITS,
+  plans: PlanTable,
 ): PlanAssignment<string> {
   if (!Object.hasOwn(plans, plan) || plans[plan] !== "custom") return { plan };
   const isNumber = /^\s*(?:\d+|\d{1,3}(?:,\d{3})+)\s*$/;
@@ -211,19 +204,9 @@ const OVERLAPS = [0, 1, 24, 168, 720, 2160].map((hours) => {
   return [`${hours * 3_600_000}`, label] as const;
 });
 
-interface KeyOptions {
-  readonly isMetered: boolean;
-  readonly environmentFor: (form: string) => Html;
-  readonly result: FormResult | undefined;
-}
+type ActionsOf = (key: KeyView) => Html;
 
-function keyTable(
-  view: View,
-  accountId: string,
-  keys: readonly KeyView[],
-  now: Instant,
-  options: KeyOptions,
-): Html {
+function keyTable(keys: readonly KeyView[], now: Instant, isMetered: boolean, actionsOf: ActionsOf): Html {
   const sorted = keys.toSorted((a, b) => Number(b.isActive) - Number(a.isActive));
   const rows = sorted.map((key) => {
     const left = key.status === "banned" ? `, ${formatDuration(key.bannedUntil - now)} left` : "";
@@ -233,9 +216,9 @@ function keyTable(
       html`<span class="badge ${LEVELS[key.status]}">${key.status}${left}</span>`,
       timeOf(key.createdAt, now),
       // DynamoDB does not keep it.
-      timeOf(key.lastUsedAt, now, options.isMetered ? "not kept" : "never used"),
+      timeOf(key.lastUsedAt, now, isMetered ? "not kept" : "never used"),
       timeOf(key.revokedAt ?? key.expiresAt, now, "no end"),
-      key.isActive ? keyActions(view, accountId, key, options) : "",
+      key.isActive ? actionsOf(key) : "",
     ];
     return { id: `key-${key.id}`, cells };
   });
@@ -253,7 +236,8 @@ function keyActions(
   view: View,
   accountId: string,
   { id, successorId, status }: KeyView,
-  { environmentFor, result }: KeyOptions,
+  environmentFor: (form: string) => Html,
+  result: FormResult | undefined,
 ): Html {
   const action = (name: string) => pathOf(view, "accounts", accountId, "keys", id, name);
   const overlap = { hint: "How long both keys work.", options: OVERLAPS, value: "86400000" };

@@ -120,7 +120,7 @@ export async function sendAccountsPage(
   const actions = formDialog(view, path, {
     ...{ id: "create", opener: "Create account…", isMain: true },
     ...{ title: "Create an account", confirm: "Create account" },
-    fields: html`${fieldOf("create", field, result)} ${planFields("create", result, plans)}`,
+    fields: html`${fieldOf("create", field, result)} ${planFields("create", plans, result)}`,
   });
   const deleted = c.req.query("deleted");
   const message = `The account ${deleted} has been deleted.`;

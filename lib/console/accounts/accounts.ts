@@ -7,7 +7,7 @@ import { invalidInput } from "../../core/errors.ts";
 import { formatDuration } from "../../core/text.ts";
 import type { Instant } from "../../core/time.ts";
 import { isDateTime } from "../../orders/order.ts";
-import { PLAN_LIMITS, type PlanTable } from "../../plans/plan-limits.ts";
+import type { PlanTable } from "../../plans/plan-limits.ts";
 import { type FormResult, submit } from "../form.ts";
 import { type ConsoleApp, type ConsoleDependencies, type Html, type Notice, pathOf } from "../page.ts";
 import { describeRejections, describeRotation, readPlanFields, sendAccountPage } from "./account-page.ts";
@@ -15,13 +15,12 @@ import { parseList, sendAccountsPage } from "./accounts-page.ts";
 
 export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependencies): void {
   const { store, environment, clock, plans } = dependencies;
-  const knownPlans: PlanTable = plans ?? PLAN_LIMITS;
-  const accounts = createAccounts({ store: store.accounts, clock, plans: knownPlans });
+  const accounts = createAccounts({ store: store.accounts, clock, plans });
 
   /** The operations that issue keys. A form asks for the environment of the first one. */
   const accountsForKeys = (fields: FormResult["values"]): Accounts<string> => {
     const wanted = environment ?? ((fields["environment"] || undefined) as Environment | undefined);
-    return createAccounts({ store: store.accounts, environment: wanted, clock, plans: knownPlans });
+    return createAccounts({ store: store.accounts, environment: wanted, clock, plans });
   };
 
   app.get("/accounts", (c) => sendAccountsPage(c, dependencies, parseList(new URL(c.req.url).search)));
@@ -94,7 +93,7 @@ export function addAccountPages(app: ConsoleApp, dependencies: ConsoleDependenci
     const account = await store.accounts.find(id);
     const erased = account && describeRejections(account, key, clock(), plans);
     const result = await accounts.unbanKey(key);
-    const left = account === undefined ? "" : explainUsedUp(account, clock(), knownPlans);
+    const left = account === undefined ? "" : explainUsedUp(account, clock(), plans);
     const record = erased && html` What the store kept of it is erased. ${erased}`;
     return noticeOf(result, html`The ban of <code>${key}</code> has been lifted.${left}${record}`);
   });

@@ -5,10 +5,10 @@ import { parseInt64 } from "../../orders/int64.ts";
 import { LIFECYCLE } from "../../orders/lifecycle.ts";
 import { ORDER_FIELDS } from "../../orders/order.ts";
 import { type DamagedOrder, eachOrder } from "../../orders/order-query.ts";
-import { createOrders, type Orders } from "../../orders/orders.ts";
+import { createOrders } from "../../orders/orders.ts";
 import { toLine } from "../../orders/wire.ts";
 import { invalidForm, submit } from "../form.ts";
-import type { ConsoleApp, ConsoleDependencies, ConsoleRequest, Notice } from "../page.ts";
+import type { ConsoleApp, ConsoleDependencies, ConsoleRequest } from "../page.ts";
 import { createOrderCounter } from "./order-counts.ts";
 import { EVENTS, sendOrderPage } from "./order-page.ts";
 import { createPlacings, FIRST_TABLE, type OrderTable, parseTable, sendOrdersPage } from "./orders-page.ts";
@@ -47,7 +47,13 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
       const id = parseInt64(c.req.param("id"));
       if (id === undefined) return c.notFound();
       const view = c.get("view");
-      const { notice } = await submit(event, view, () => applyEvent(orders, event, id));
+      const { notice } = await submit(event, view, async () => {
+        const result = await orders[event](id);
+        if (result.ok) return { kind: "success", message: `Order ${id} ${DONE[event]}.` };
+        const isMissing = result.code === "order_not_found";
+        const reason = isMissing ? ERRORS.order_not_found.message : LIFECYCLE.explain(result);
+        return { kind: "failure", message: `${id}: ${reason}` };
+      });
       const { list } = view.fields;
       if (list === undefined) return sendOrderPage(c, dependencies, id, notice);
       return sendTable(c, (table) => sendOrdersPage(c, context, table, notice), list);
@@ -56,14 +62,6 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
 }
 
 const DONE = { ship: "has been shipped", fulfil: "is complete", cancel: "has been cancelled" } as const;
-
-async function applyEvent(orders: Orders, event: keyof typeof DONE, id: bigint): Promise<Notice> {
-  const result = await orders[event](id);
-  if (result.ok) return { kind: "success", message: `Order ${id} ${DONE[event]}.` };
-  const reason =
-    result.code === "order_not_found" ? ERRORS.order_not_found.message : LIFECYCLE.explain(result);
-  return { kind: "failure", message: `${id}: ${reason}` };
-}
 
 /** Sends lines of JSON. A store that fails before the first page is an error; later, the download fails. */
 async function sendExport(

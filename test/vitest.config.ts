@@ -52,8 +52,8 @@ export default defineConfig({
     isolate: false,
     // A passing file is one line: the reporter lists the cases that take longer than this.
     slowTestThreshold: 30_000,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: LongestFirst },
   },

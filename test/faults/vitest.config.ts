@@ -17,7 +17,7 @@ export default defineConfig({
     root: new URL("../..", import.meta.url).pathname,
     globalSetup: ["test/faults/setup.ts"],
     testTimeout: 300_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -93,6 +93,7 @@ test("a ban is shown, except one that a clock nine years ahead wrote, because re
 });
 
 test("a filter finds the accounts that are banned, or near a limit, on as many pages as they take", async () => {
+  console = await useSession({ clock: () => Date.UTC(2026, 10, 20) });
   await fill();
   const { accounts } = console.store;
   const now = console.clock();

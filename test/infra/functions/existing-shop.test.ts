@@ -12,7 +12,8 @@ import { deploy, PLATFORM } from "../harness/deployed.ts";
 import { run } from "../harness/program.ts";
 
 const KEY = "sk_live_11c9";
-const PLANS = { trial: { perMinute: 2, perDay: 100 } };
+// The limit of a day, because a minute can end between two requests.
+const PLANS = { trial: { perMinute: 100, perDay: 2 } };
 
 /** Deploys the stack of a shop, with an account on its plan and its key. */
 async function deployShop(settings: Readonly<Record<string, unknown>>) {

@@ -4,15 +4,11 @@ import { type InvalidInputError, invalidInput } from "../core/errors.ts";
 import { type Instant, nextTurn } from "../core/time.ts";
 import { MINUTE_MS } from "../plans/windows.ts";
 
-/** The error of a change with a key that another account has. Nothing is written. */
 export function keyOfAnother(): InvalidInputError {
   return invalidInput("hash", "Another account has a key with the same hash. Issue a new one.");
 }
 
-/**
- * The columns of an account joined with one of its keys, for the stores on SQL. Rows are arrays, which take half the time
- * of objects.
- */
+/** For the stores on SQL. Rows are arrays, which take half the time of objects. */
 export const ACCOUNT_COLUMNS = `a.id, a.plan, a.per_minute, a.per_day, a.minute_start, a.minute_count, a.day_start, a.day_count,
   k.id, k.hash, k.created_at, k.expires_at, k.revoked_at, k.successor_id,
   k.rejections_start, k.rejections_count, k.banned_until, k.name, k.used_at`;
@@ -76,11 +72,7 @@ export function readRow(row: AccountRow): SavedKey {
   };
 }
 
-function readRejections(
-  start: Instant | null,
-  count: number | null,
-  bannedUntil: Instant | null,
-): RejectionCount | undefined {
+function readRejections(start: Instant | null, count: number | null, bannedUntil: Instant | null) {
   if (start === null || count === null) return undefined;
   // While none has counted, the start is the instant of the first one.
   if (count === 0 && bannedUntil === null)

@@ -16,7 +16,6 @@ export interface Finding {
   readonly repair: string;
 }
 
-/** Reports a finding: what has it, what is wrong, and how to repair it. */
 export type Report = (subject: string, problem: string, repair: string) => void;
 
 export interface InspectedOrder {
@@ -29,10 +28,7 @@ export interface InspectedOrder {
 
 /** What a check reads of a database. It changes nothing, and each page is a read of its own, so that none takes long. */
 export interface Inspection {
-  /**
-   * Reports what only this kind of database can have wrong: at once what is beside its rows, and what is in them while they
-   * are read. False if the rows cannot be read.
-   */
+  /** Reports what only this kind of database can have wrong. False if the rows cannot be read. */
   inspect(report: Report): Promise<boolean>;
   orders(): AsyncIterable<readonly InspectedOrder[]>;
   accounts(): AsyncIterable<Account>;

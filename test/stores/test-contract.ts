@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
 import { admissionCases } from "../../lib/stores/contract/admission-cases.ts";
-import { banCases } from "../../lib/stores/contract/ban-cases.ts";
 import { type ContractCase, type ContractOptions, storeContract } from "../../lib/stores/contract/index.ts";
 import { orderCases } from "../../lib/stores/contract/order-cases.ts";
 import { outageCases } from "../../lib/stores/contract/outage-cases.ts";
 import { outboxCases } from "../../lib/stores/contract/outbox-cases.ts";
 import { pageCases } from "../../lib/stores/contract/page-cases.ts";
-import { planCases } from "../../lib/stores/contract/plan-cases.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 
@@ -22,7 +20,7 @@ export interface ContractFixture extends ContractOptions {
 
 const PARTS = {
   /** What decides about requests. */
-  admission: [...admissionCases, ...banCases, ...planCases, ...outageCases],
+  admission: [...admissionCases, ...outageCases],
   /** What lists and pages contain. */
   lists: [...pageCases, ...orderCases.filter(({ name }) => /\blist(s|ed)?\b/.test(name))],
   /** On DynamoDB they mostly wait, for the time in which other processes rely on what they have read. */

@@ -43,7 +43,6 @@ export interface AllOptions extends Required<ContractOptions> {
 
 const MAX_ITEMS = 5_000;
 
-/** Collects everything that an async iterable yields. Fails if it does not end. */
 export async function collect<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of iterable) {
@@ -63,22 +62,17 @@ const MAX_CASE_MS = 120_000;
 
 const MAX_MESSAGE_CHARS = 2_000;
 
-/** The subject of a case: the store, or a part of it. */
 interface Subjects extends Pick<Store, "orders" | "accounts"> {
   readonly store: Store;
 }
 
-/** What cases are about, and what they need besides an empty store. */
 interface CaseNeeds<Of> extends Pick<ContractCase, "needs"> {
   readonly of: Of;
   /** A part that not every store has. */
   readonly part?: "outbox" | "importedKeys";
 }
 
-/**
- * Defines cases, one with each call of `test`. Each always ends, closes what it opens, and fails with a message that a
- * person can read. Without what they need, they are skipped.
- */
+/** Each case ends, closes what it opens, and fails with a message that a person can read. */
 export function defineCases<Of extends keyof Subjects>(
   { of, part, ...needing }: CaseNeeds<Of>,
   define: (
@@ -92,9 +86,10 @@ export function defineCases<Of extends keyof Subjects>(
       ...{ name, ...needing },
       async check(store, options = {}) {
         if (needs !== undefined && options[needs] === undefined) return `it needs the option '${needs}'`;
-        const parts = { outbox: store.outbox, importedKeys: store.accounts.importedKeys };
+        const { orders, accounts, outbox } = store;
+        const parts = { outbox, importedKeys: accounts.importedKeys };
         if (part !== undefined && parts[part] === undefined) return `the store has no '${part}'`;
-        const subjects = { store, orders: store.orders, accounts: store.accounts };
+        const subjects = { store, orders, accounts };
         const opened = new Set<Store>();
         const openAnother = async () => {
           if (options.openAnother === undefined) return store;
@@ -131,11 +126,7 @@ function shortened(error: assert.AssertionError): assert.AssertionError {
 }
 
 /** Fails with the first difference of two lists. Unlike `deepEqual`, it compares long ones in little memory. */
-export function assertSameList(
-  actual: readonly string[],
-  expected: readonly string[],
-  what = "the list",
-): void {
+export function assertSameList(actual: readonly string[], expected: readonly string[], what = "the list") {
   const length = Math.max(actual.length, expected.length);
   for (let place = 0; place < length; place++) {
     if (actual[place] === expected[place]) continue;

@@ -10,7 +10,6 @@ export const FIRST: ApiKey = { id: "acme.first", hash: "1".repeat(64), createdAt
 export const SECOND: ApiKey = { id: "acme.second", hash: "2".repeat(64), createdAt: AT };
 /** In the same minute, when every rejection of a key counts that was first rejected at `AT`. */
 export const LATER: Instant = AT + BAN_GRACE_MS;
-/** What a request with the first key presents. */
 export const KEY = { accountId: "acme", hash: FIRST.hash };
 
 export const pending = (id: bigint) => ({ record: { id }, status: "pending" }) as const;
@@ -22,7 +21,6 @@ export const apiKey = (name: string | number): ApiKey => ({
   createdAt: AT,
 });
 
-/** The plan of an account that has limits of its own. */
 export const limitedTo = (perMinute: number, perDay: number) =>
   ({ plan: "enterprise", customLimits: { perMinute, perDay } }) as const;
 /** Few requests use them up. */

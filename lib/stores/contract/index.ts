@@ -15,20 +15,17 @@
  */
 import assert from "node:assert/strict";
 import { sumByStatus } from "../../orders/lifecycle.ts";
-import { accountCases } from "./account-cases.ts";
+import { accountCases, importedKeyCases } from "./account-cases.ts";
 import { admissionCases } from "./admission-cases.ts";
-import { banCases } from "./ban-cases.ts";
 import { type ContractCase, collect, defineCases, findOrder } from "./contract-case.ts";
 import { damageCases } from "./damage-cases.ts";
 import { historyCases } from "./history-cases.ts";
-import { importedKeyCases } from "./imported-key-cases.ts";
 import { instanceCases } from "./instance-cases.ts";
 import { operationCases } from "./operation-cases.ts";
 import { orderCases } from "./order-cases.ts";
 import { outageCases } from "./outage-cases.ts";
 import { outboxCases } from "./outbox-cases.ts";
 import { pageCases } from "./page-cases.ts";
-import { planCases } from "./plan-cases.ts";
 
 export type { AccountStore } from "../../accounts/account-store.ts";
 export type { OrderStore, Outbox } from "../../orders/order-store.ts";
@@ -90,8 +87,6 @@ export const storeContract: readonly ContractCase[] = [
   ...pageCases,
   ...accountCases,
   ...admissionCases,
-  ...banCases,
-  ...planCases,
   ...operationCases,
   ...instanceCases,
   ...importedKeyCases,

@@ -38,7 +38,6 @@ function resultOf<T>(name: string, call: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Repeats a call until it no longer rejects with `StoreUnavailableError`. */
 async function onceAvailable<T>(call: () => Promise<T>): Promise<T> {
   const since = performance.now();
   for (;;) {

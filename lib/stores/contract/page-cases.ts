@@ -13,7 +13,6 @@ const MAX_PAGES = 5_000;
 
 const order = (id: bigint, status: OrderStatus = "pending"): StoredOrder => ({ record: { id }, status });
 
-/** Reads every page of a query, and checks that each is within the limit and leads on. */
 export async function readPages(
   orders: OrderStore,
   query: OrderQuery,

@@ -38,12 +38,9 @@ import {
 } from "./table.ts";
 
 /*
- * An account has two items: the admission item, which decides about requests, and the details item, `<id>/keys`, with the
- * details of all keys, also of inactive ones.
- *
- * `versions` of the details item holds the keys by version: a change adds a version, then the admission item names it.
- * So a change takes effect with one write, and a version that was not named, because its process stopped, has no
- * effect. The next change removes it.
+ * The details item, `<id>/keys`, has the details of all keys, also of inactive ones. Its `versions` holds them by
+ * version: a change adds a version, then the admission item names it. So a change takes effect with one write, and a
+ * version that was not named, because its process stopped, has no effect. The next change removes it.
  */
 
 /** An account's own identifier contains no slash. */
@@ -64,8 +61,9 @@ const EXISTS = { ok: false, code: "account_exists" } as const;
 const MAX_REMOVED_VERSIONS = 100;
 
 /**
- * The details item and the settings item have identifiers that no account can have, so one that a caller passes is checked.
- * Requests are admitted through `admissionTable`, which does not retry a throttled request; operators wait for theirs.
+ * The details item and the settings item have identifiers that no account can have, so one that a caller passes is
+ * checked. Requests are admitted through `admissionTable`, which does not retry a throttled request; operators wait for
+ * theirs.
  */
 export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
   const turns = createTurns<string>();
@@ -294,9 +292,9 @@ function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey
 }
 
 /**
- * Adds a version to the details item and returns its name. It has no effect until the admission item names it. `seen`
- * is the details item as it was read before the admission item, `item`. Versions that can no longer be named are
- * removed: their process saw another revision of the admission item.
+ * Returns the name of the version, which has no effect until the admission item names it. `seen` is the details item as
+ * it was read before `item`. Versions that can no longer be named are removed: their process saw another revision of
+ * `item`.
  */
 async function addVersion(
   table: TableClient,

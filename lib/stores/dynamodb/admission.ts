@@ -32,9 +32,9 @@ import {
 } from "./table.ts";
 
 /**
- * Admits by one conditional write; see `admitUpdate`. DynamoDB returns the item as the condition found it, also if the write
- * fails, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is rejected, a
- * second write records it, conditional on what was read. See lib/stores/README.md#admission.
+ * Admits by one conditional write; see `admitUpdate`. DynamoDB returns the item as the condition found it, also if the
+ * write fails, and `decideAdmission` derives the result from that item. If a window has rolled over or the request is
+ * rejected, a second write records it, conditional on what was read. See lib/stores/README.md#admission.
  */
 export function createAdmission(table: TableClient): Pick<AccountStore, "admit" | "recordRejections"> {
   const withBackOff = createAccountBackOff();
@@ -82,8 +82,7 @@ export function createAdmission(table: TableClient): Pick<AccountStore, "admit" 
 }
 
 /**
- * The first write: `decideAdmission` as a condition, so that most requests are admitted without a prior read. It counts
- * the request in both windows.
+ * `decideAdmission` as a condition, so that most requests are admitted without a prior read:
  *
  *     decideAdmission                    condition
  *     isActive, activeBan                #keys.#hash >= :usable (a ban makes it negative; see `packEntry`)
@@ -148,10 +147,7 @@ function saveUpdate(
   return combine(areCountsUnchanged, rejectionsUpdate(state, rejections, 1, policy));
 }
 
-/**
- * The write after a window has rolled over or a ban has ended: counts the request in the windows that were read, or as
- * the first one of those that follow them. Removes the ban, so that the first write admits the next request.
- */
+/** After a window has rolled over or a ban has ended. Removes the ban, so that the first write admits the next request. */
 function countUpdate(state: KeyState, next: Usage, plans: PlanTable | undefined): Partial<ConditionalUpdate> {
   const limits = limitsOf(state, plans);
   const { bannedUntil: _ended, ...counted } = state.rejections ?? { windowStart: 0, count: 0 };
@@ -178,8 +174,8 @@ function windowUpdate(window: keyof Usage, seen: Usage, next: Usage, limit = 0):
 }
 
 /**
- * Further rejections in the same minute are added to the stored count, so that a burst of them does not contend. The first
- * of a minute, and the one that starts a ban, replace what was read.
+ * Further rejections in the same minute are added to the stored count, so that a burst of them does not contend. The
+ * first of a minute, and the one that starts a ban, replace what was read.
  */
 function rejectionsUpdate(
   state: KeyState,
@@ -211,10 +207,7 @@ function entryUpdate({ key, rejections: seen }: KeyState, rejections: RejectionC
   };
 }
 
-/**
- * Adds the condition that the settings and windows are those that were read, so that a revoked key, a new plan and a window
- * opened by another caller take effect between the two calls as well.
- */
+/** A revoked key, a new plan and a window opened by another caller take effect between the two calls as well. */
 function seenUpdate(token: string, seen: Item, { usage }: KeyState, update: Partial<ConditionalUpdate>) {
   const isUnchanged = {
     conditions: ["#revision = :revision", "#minute = :minuteSeen", "#day = :daySeen"],
@@ -230,9 +223,9 @@ function seenUpdate(token: string, seen: Item, { usage }: KeyState, update: Part
 const MAX_TOKENS = 4;
 
 /**
- * Makes a write count once, although the AWS client retries it if its response is lost: it writes a token, and its
- * condition is that the account does not have this token. An account keeps few tokens, each in the place that its first
- * character determines. So a write that is retried after several others were counted may still count twice.
+ * The AWS client retries a write whose response is lost: its condition is that the account does not have the token of the
+ * write. An account keeps few tokens, each in the place that its first character determines. So a write that is retried
+ * after several others were counted may still count twice.
  */
 function countOnce(token: string): Partial<ConditionalUpdate> {
   const place = (token.codePointAt(0) ?? 0) % MAX_TOKENS;

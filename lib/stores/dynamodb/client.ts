@@ -7,8 +7,8 @@ import { backoffMs, CALL_TIMEOUT_MS, type Instant, systemClock } from "../../cor
  * Creates a client from the environment, like any AWS tool.
  *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
- * `newWriteToken` in table.ts. If every response is lost, the call fails with `StoreUnavailableError` although the write may
- * have been applied.
+ * `newWriteToken` in table.ts. If every response is lost, the call fails with `StoreUnavailableError` although the write
+ * may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   return createClient(createRetryStrategy({ retryThrottled: true }), {

@@ -173,9 +173,8 @@ interface BucketPart {
 }
 
 /**
- * Orders are sorted only within a bucket, so a share of the page is read from each, and the page ends where the first bucket
- * ran out. What was read beyond that is read again for the next page. If less than half
- * a page was found, mostly because few orders have the status, more is read, up to `MAX_READS` times.
+ * Orders are sorted only within a bucket, so a share of the page is read from each, and the page ends where the first
+ * bucket ran out. What was read beyond that is read again. If less than half a page was found, more is read.
  */
 export async function readSortedPage(
   table: TableClient,

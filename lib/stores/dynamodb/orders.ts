@@ -177,10 +177,7 @@ function markUpdate(mark: Item, conditions: readonly string[] = []): Partial<Con
   };
 }
 
-/**
- * Changes an order, conditional on the one that was read: another event can have changed its record and left its status. A
- * record that the event does not change stays as it is, also a damaged one.
- */
+/** Another event can have changed the record and left the status. A damaged record stays as it is. */
 function seenUpdate(
   { wire, status }: Item,
   before: StoredOrder,

@@ -1,6 +1,6 @@
 /**
- * The two DynamoDB tables. Plain data without the AWS client, so that the infrastructure creates exactly the tables that the
- * store reads. PREFIX stands for the default names; each table can have any other: see `tableNames`.
+ * The two DynamoDB tables. Plain data without the AWS client, so that the infrastructure creates exactly the tables that
+ * the store reads. PREFIX stands for the default names; each table can have any other: see `tableNames`.
  *
  * `PREFIX-orders` has one item per order: `bucket` (partition key: a hash of the identifier), `id` (sort key),
  * `status`, `wire` (the record in the form in which it is sent), and its history: `p`, `c`, `s` and `f`, for each event.
@@ -20,8 +20,9 @@ export interface DynamodbTableNames {
 }
 
 /**
- * A prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a restored table. With both,
- * a table without a name of its own gets the one of the prefix. A prefix with a comma is both names: `ORDERS,ACCOUNTS`.
+ * A prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a restored table. With
+ * both, a table without a name of its own gets the one of the prefix. A prefix with a comma is both names:
+ * `ORDERS,ACCOUNTS`.
  */
 export type DynamodbTableNaming =
   | { readonly prefix: string; readonly tables?: OptionalNames | undefined }
@@ -107,9 +108,9 @@ function keySchema(partitionKey: KeyAttribute, sortKey?: KeyAttribute) {
 }
 
 /**
- * The settings item records it in `layout`. Any other item with this attribute has a later layout: so a process that knows
- * only this one notices it without a further request. Each write is conditional on an item without it, and each read
- * rejects an item with it.
+ * The settings item records it in `layout`. Any other item with this attribute has a later layout: so a process that
+ * knows only this one notices it without a further request. Each write is conditional on an item without it, and each
+ * read rejects an item with it.
  *
  * A version that changes the layout records its own in the settings item before it writes any item in it, and sets
  * `layout` in each item that an earlier version would misread.
@@ -119,10 +120,7 @@ export const LAYOUT_VERSION = 1;
 /** The key of the only item in the accounts table that belongs to no account. Its `environment` is that of the keys. */
 export const SETTINGS_KEY = { id: { S: "/settings" } } as const;
 
-/**
- * The key of the only item in the orders table that is not an order: the settings of the outbox. No order has this
- * partition key, so a query of a bucket never reads the item. The scan of a short list skips it.
- */
+/** The only item that is not an order. No order has this partition key; the scan of a short list skips it. */
 export const ORDERS_SETTINGS_KEY = { bucket: { N: "-1" }, id: { N: "0" } } as const;
 
 /** Each list reads every bucket. Stored data depends on it, so it must never change. */
@@ -130,10 +128,7 @@ export const BUCKETS = 16;
 
 const GOLDEN = 0x9e37_79b9_7f4a_7c15n;
 
-/**
- * The bucket of an order: multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well
- * as strides. Stored data depends on it, so it must never change.
- */
+/** Multiplicative hashing (Knuth, TAOCP 3, 6.4), which spreads consecutive identifiers as well as strides. Never change it. */
 export function bucketOf(id: bigint): number {
   return Number((BigInt.asUintN(64, id * GOLDEN) * BigInt(BUCKETS)) >> 64n);
 }

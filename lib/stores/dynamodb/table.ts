@@ -40,13 +40,11 @@ export function stringOf(value: AttributeValue | undefined): string {
 }
 
 /**
- * Creates a token that identifies one write. A write whose response was lost is retried and then fails its own
- * condition. The token in the stored item shows that it was applied. It is kept
+ * A write whose response was lost is retried and then fails its own condition. Its token in the stored item shows that it
+ * was applied. It is kept
  *
- * - in `tokens` of an account, the last few, by the writes that count a request or rejections: they are frequent, and
- *   another one can follow before the retry. See admission.ts.
- * - in `revision` of an account, by a change of an operator. It is a version as well: whatever was decided from another
- *   revision is decided again.
+ * - in `tokens` of an account, the last few, by the writes that count a request or rejections; see admission.ts.
+ * - in `revision` of an account, by a change of an operator. What was decided from another revision is decided again.
  *
  * In an order, the token of its change does the same; see `newChange`.
  */
@@ -282,10 +280,7 @@ export interface ItemChange<Result> {
     readonly result: Result;
     readonly update?: (() => ConditionalUpdate) | undefined;
   };
-  /**
-   * Returns the result of the last write if the item shows that it was applied, although its response was lost.
-   * `decided` is the result of `decide` for that write, `undefined` if the write was the first.
-   */
+  /** The result of the last write if the item shows that it was applied. `decided` is missing for the first write. */
   resultIfApplied?(item: Item, decided: Result | undefined): Result | undefined;
 }
 
@@ -331,10 +326,7 @@ function namesIn(expression: string): Readonly<Record<string, string>> {
 
 const incomplete = () => new StoreUnavailableError("Incomplete response from DynamoDB.");
 
-/**
- * Rejects a response that is no JSON object, such as an empty one of a proxy: the AWS client reads it as one without an
- * item. DynamoDB then sends `{}`.
- */
+/** The AWS client reads an empty response of a proxy as one without an item. DynamoDB then sends `{}`. */
 function requireObject(command: Parameters<typeof rewriteBody>[0]): void {
   rewriteBody(command, (body) => {
     if (body[0] !== OPENING_BRACE) throw incomplete();
@@ -344,10 +336,7 @@ function requireObject(command: Parameters<typeof rewriteBody>[0]): void {
 
 const OPENING_BRACE = 0x7b;
 
-/**
- * Takes the items out of the response to a query or a scan before the AWS client deserialises it. The client's generic
- * deserialiser takes longer per row than DynamoDB does, and strings and numbers have the same form on the wire.
- */
+/** The client's generic deserialiser takes longer per row than DynamoDB does. */
 function takeItems<Kept>(command: QueryCommand, keep: Keep<Kept>): () => Kept {
   let kept = keep([]);
   rewriteBody(command, async (body) => {

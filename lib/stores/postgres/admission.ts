@@ -25,10 +25,10 @@ import type { Rows, Statement } from "./statement.ts";
 
 const MAX_GROUP_SIZE = 500;
 
-/** The most groups at once, of different accounts: one is prepared while the other waits for the disk. */
+/** Of different accounts: one is prepared while the other waits for the disk. */
 const MAX_GROUPS = 2;
 
-/** The longest wait of a group for a lock. Then each of its accounts waits on its own. */
+/** For a lock. Then each of its accounts waits on its own. */
 const MAX_GROUP_WAIT_MS = 300;
 
 /**
@@ -97,7 +97,7 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
     busy.delete(id);
   }
 
-  /** Does the cancels that take no more than one statement, and returns the other tasks. */
+  /** Returns the tasks that take more than one statement. */
   async function cancelAtOnce(tasks: readonly Task[]): Promise<readonly Task[]> {
     const cancels = findCancels(tasks);
     const [first] = cancels.values();
@@ -137,7 +137,6 @@ export function createAdmission(database: Database): Pick<AccountStore, "admit" 
 
 const accountOf = ({ key }: Task) => key.accountId;
 
-/** One transaction for a group of tasks. Each is decided on what the one before it left. */
 function groupWork(database: Database, tasks: readonly Task[]): Work<readonly (Admission | undefined)[]> {
   const { schema } = database;
   const orderIds = new Set(
@@ -198,7 +197,6 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
     for (const map of [keys, changedKeys]) map.set(nameOf(key), saved);
   }
 
-  /** Decides about a request, or counts rejections. */
   function decide(task: Task): Admission | undefined {
     const { key, at, policy, rejections, operation } = task;
     const found = keys.get(nameOf(key));
@@ -225,7 +223,6 @@ function openGroup(keyRows: Rows, orderRows: Rows) {
     return result === undefined ? admission : { ...admission, outcome: { type: "apply", result } };
   }
 
-  /** True if the change of a task is in the history of its order. */
   function isCommitted({ operation, change }: Task): boolean {
     if (operation?.type !== "apply" || change?.token === undefined) return false;
     return `${orders.get(`${operation.id}`)?.[2] ?? ""}`.includes(`.${change.token},`);

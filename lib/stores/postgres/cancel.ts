@@ -1,7 +1,4 @@
-/**
- * The statement that counts requests and cancels their orders: either both or neither. One round trip instead of two; with
- * several connections, this doubles the throughput.
- */
+/** Counts requests and cancels their orders: both or neither. Compared with two round trips, the throughput doubles. */
 import type { Admission, AdmissionPolicy } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Instant } from "../../core/time.ts";
@@ -15,7 +12,6 @@ import { ACCOUNT_COLUMNS } from "../account-rows.ts";
 import { SET_DURABLE } from "./database.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
 
-/** A request, or rejections to record. */
 export interface Task {
   readonly key: ParsedKey;
   readonly at: Instant;
@@ -67,13 +63,13 @@ export function cancelValues(cancels: ReadonlyMap<string, Task>): readonly unkno
   ];
 }
 
-/** The statuses of orders that can be cancelled, and the one that they then have. */
 const CANCELLABLE = LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "cancel"));
 const CANCELLED = LIFECYCLE.table.pending.cancel.to;
 
 /**
- * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other transaction
- * has locked the order. It returns the orders that it has cancelled, and the row of the account, as they were before.
+ * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other
+ * transaction has locked the order. It returns the orders that it has cancelled, and the row of the account, as they were
+ * before.
  */
 export function cancelText(schema: string): string {
   const limit = (name: keyof PlanLimits, column: string) =>

@@ -1,10 +1,6 @@
 import { invalidInput } from "../../core/errors.ts";
 
-/**
- * Reads a connection string. Its parameter `schema` is ours, all others are those of `pg`, and `sslrootcert=system` stands
- * for the authorities that Node trusts. Throws `InvalidInputError`,
- * without the string, for one that `pg` cannot read.
- */
+/** `sslrootcert=system` stands for the authorities that Node trusts. Throws `InvalidInputError`, without the string. */
 export function readConnectionString(
   text: string,
   option = "connectionString",

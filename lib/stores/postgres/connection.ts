@@ -1,6 +1,6 @@
 /**
- * Connections that a pool lends. A session can be in any state when it comes: in somebody's transaction, as another role, or
- * lost. It is checked as it comes, and closed rather than returned if the next call could fail because of it.
+ * Connections that a pool lends. A session can be in any state when it comes: in somebody's transaction, as another role,
+ * or lost. It is checked as it comes, and closed rather than returned if the next call could fail because of it.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -62,7 +62,7 @@ export interface PostgresNotice {
 export interface PostgresQuery {
   readonly text: string;
   readonly values?: unknown[];
-  /** The name of the prepared statement. */
+  /** Of the prepared statement. */
   readonly name?: string;
   readonly rowMode: "array";
   readonly types: {
@@ -76,13 +76,12 @@ export interface PostgresQuery {
 /** Sends statements, all at once if the connection can, and returns their rows. */
 export type Send = (...statements: readonly Statement[]) => Promise<readonly Rows[]>;
 
-/** The pools that a store has opened itself. */
+/** Those that a store has opened itself. */
 export const ownPools = new WeakSet<PostgresPool>();
 
 /** The pools behind which a connection pooler has given a session to another client. */
 const unprepared = new WeakSet<PostgresPool>();
 
-/** Runs a task on a connection of the pool, and returns it, or closes it if it cannot be used any more. */
 export async function withConnection<T>(
   pool: PostgresPool,
   deadline: number,
@@ -127,7 +126,7 @@ export async function withConnection<T>(
 
 function ignore(): void {}
 
-/** A query. Without a deadline it has no time limit of the driver, and without `canPrepare` no name. */
+/** Without a deadline it has no time limit of the driver. */
 export function toQuery(
   { text, values, isRare = false }: Statement,
   deadline?: number,
@@ -156,7 +155,7 @@ function nameOf(text: string): string {
 /** A program can have changed how `pg` reads a type. */
 const AS_STRINGS = { getTypeParser: () => (value: string) => value };
 
-/** Sends queries. Rejects with the `DatabaseError` of the first that fails, which has the rows of those before it. */
+/** Rejects with the `DatabaseError` of the first that fails, which has the rows of those before it. */
 export async function sendQueries(
   connection: PostgresConnection,
   queries: readonly PostgresQuery[],
@@ -185,16 +184,11 @@ export function msUntil(deadline: number): number {
   return Math.max(1, Math.ceil(deadline - performance.now()));
 }
 
-/** The longest pause before a server that has refused a connection is asked again. */
 const MAX_REFUSED_PAUSE_MS = 50;
 
-/** The calls that wait for a connection of a pool whose server refuses further ones. */
 const refused = createTurns<PostgresPool>();
 
-/**
- * Waits for a connection until the deadline. A server that refuses one has fewer than the pool would open, but one that
- * is lent can be free in a moment. So the calls then wait in their order, and none is overtaken for ever.
- */
+/** A connection that is lent can be free in a moment. So the calls wait in their order: none is overtaken for ever. */
 async function checkOut(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   try {
     if (!refused.has(pool)) return await lend(pool, deadline);
@@ -222,7 +216,7 @@ async function lendOnceFree(pool: PostgresPool, deadline: number): Promise<Poole
 const NO_CONNECTION =
   "The database has no connection for this call: it does not respond, or the pool is too small.";
 
-/** Asks a pool for a connection. One that comes after the deadline is returned to the pool. */
+/** A connection that comes after the deadline is returned to the pool. */
 async function lend(pool: PostgresPool, deadline: number): Promise<PooledConnection> {
   const lent = pool.connect();
   try {

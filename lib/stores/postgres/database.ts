@@ -7,14 +7,11 @@ import { type MigrationResult, migrate, quoteSchema, SCHEMA_VERSION, wrongVersio
 import type { Rows, Statement } from "./statement.ts";
 import { LOCK_WAIT_MS, type StrongLockOptions, takeStrongLocks } from "./strong-locks.ts";
 
-/**
- * In SQL that can run in a session of a caller: the operator `=`, and the type of an array of strings. `unnest` of several
- * arrays is always that of the server.
- */
+/** For SQL in a session of a caller. `unnest` of several arrays is always that of the server. */
 export const IS = "OPERATOR(pg_catalog.=)";
 export const TEXTS = "pg_catalog.text[]";
 
-/** What happens in one transaction: it reads and locks, decides, and writes. So it takes two round trips. */
+/** One transaction: it reads and locks, decides, and writes. So it takes two round trips. */
 export interface Work<T> {
   /** True if the change survives a power failure once the promise resolves. */
   readonly durable: boolean;
@@ -34,27 +31,20 @@ interface Decided<T> {
 
 export interface Database {
   readonly schema: string;
-  /** Runs one statement that only reads. The first column of its rows must not be null. */
+  /** The first column of the rows must not be null. */
   read(statement: Statement): Promise<Rows>;
-  /** Runs a transaction. `since` is the time at which the caller began to wait, from `performance.now()`. */
+  /** `since` is the time at which the caller began to wait, from `performance.now()`. */
   change<T>(work: Work<T>, since?: number): Promise<T>;
-  /**
-   * Runs one statement that changes rows, and commits it, in one round trip. It is repeated if the connection is lost, also
-   * if it was committed.
-   */
+  /** Takes one round trip. It is repeated if the connection is lost, also if it was committed. */
   changeAtOnce(statement: Statement, maxLockWaitMs: number, since: number): Promise<Rows>;
   track<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no call is pending. Every later one rejects. */
   close(): Promise<void>;
 }
 
-/** Attempts of a transaction which a deadlock or a lost connection ends. */
 const MAX_ATTEMPTS = 4;
 
-/**
- * Opens a database. Nothing is sent before the first call. With `existing`, no tables are created. Nor are they once they
- * were found: an empty schema is then one that somebody is restoring.
- */
+/** With `existing`, or once they were found, no tables are created: somebody is restoring the empty schema. */
 export function openDatabase(
   pool: PostgresPool,
   { schema, existing }: { readonly schema: string; readonly existing: boolean },
@@ -75,7 +65,6 @@ export function openDatabase(
 
   const call = <T>(since: number, task: (deadline: number) => Promise<T>) => track(repeat(since, task));
 
-  /** Makes a call, and repeats it if it has changed nothing and can succeed at once. */
   async function repeat<T>(since: number, task: (deadline: number) => Promise<T>): Promise<T> {
     if (isClosed) throw new StoreUnavailableError("The store was closed.");
     const deadline = since + CALL_TIMEOUT_MS;
@@ -156,18 +145,19 @@ async function change<T>(pool: PostgresPool, schema: string, work: Work<T>, dead
 const STARTED_AT = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text";
 
 /**
- * When the server last recovered from a crash of one of its processes, after which it gives identifiers again that were not
- * on disk. Its start stays the same, but it resets these statistics. Somebody can reset them too: then nobody can tell.
+ * When the server last recovered from a crash of one of its processes, after which it gives identifiers again that were
+ * not on disk. Its start stays the same, but it resets these statistics. Somebody can reset them too: then nobody can
+ * tell.
  */
 const RECOVERED_AT = "extract(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_reset_time())";
 
-/** The pause before the server is asked again whether a transaction was committed. */
 const STATUS_INTERVAL_MS = 25;
 
 /**
  * Asks the server whether a transaction was committed whose COMMIT was not confirmed. Throws if it cannot tell before the
- * deadline, or was started since: after a failover, the same identifier can be that of another transaction. The server also
- * calls one committed for which a synchronous standby is missing: so a durable one is only done with a later one that waited.
+ * deadline, or was started since: after a failover, the same identifier can be that of another transaction. The server
+ * also calls one committed for which a synchronous standby is missing: so a durable one is only done with a later one
+ * that waited.
  */
 async function isCommitted(
   pool: PostgresPool,
@@ -203,14 +193,13 @@ async function isCommitted(
 }
 
 /**
- * Locks a row, which nobody waits for: a transaction that writes nothing to the log does not wait for a standby when it is
- * committed, although what it has read may be on this server only.
+ * Locks a row, which nobody waits for: a transaction that writes nothing to the log does not wait for a standby when it
+ * is committed, although what it has read may be on this server only.
  */
 export function writeNothing(schema: string): Statement {
   return { text: `SELECT FROM ${schema}.settings WHERE name ${IS} 'schema_version' FOR KEY SHARE` };
 }
 
-/** Runs one statement in a transaction of its own, in one round trip. */
 async function sendAtOnce(
   pool: PostgresPool,
   statement: Statement,
@@ -233,24 +222,18 @@ function begin(deadline: number, maxLockWaitMs = Infinity): Statement {
 
 const COMMIT = { text: "COMMIT" };
 
-/**
- * Begins a transaction in a session that others use too. In one of theirs it fails: DEFERRABLE cannot be set after a
- * query.
- */
+/** In a transaction of others it fails: DEFERRABLE cannot be set after a query. */
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, NOT DEFERRABLE";
 
 /**
- * Whatever the session or the role has set, for the time of a transaction of our own: a function or an operator is that of
- * the server, rows that a policy would hide are an error, and values arrive as they were sent.
+ * Whatever the session or the role has set: names are those of the server, rows that a policy would hide are an error,
+ * and values arrive as they were sent.
  */
 const OWN_NAMES =
   "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL row_security = off; SET LOCAL array_nulls = on; " +
   "SET LOCAL client_encoding = 'UTF8'";
 
-/**
- * Every row is found by its key. So a prepared statement is planned once, and by index: a plan that was made while a
- * table was empty would read all of it later.
- */
+/** Every row is found by its key. A plan that was made while a table was empty would read all of it later. */
 const PLAN_ONCE = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
 
 /** The server has to stop first: its error leaves the connection usable. */
@@ -258,7 +241,6 @@ export function serverTimeoutMs(deadline: number): number {
   return Math.max(1, Math.floor(0.9 * (deadline - performance.now())));
 }
 
-/** Columns that a reading transaction selects beside the schema version. */
 const OF_READ = ["pg_is_in_recovery()"];
 
 export const SERVER_SECONDS = "extract(epoch FROM pg_catalog.clock_timestamp())";
@@ -267,10 +249,7 @@ export const SERVER_SECONDS = "extract(epoch FROM pg_catalog.clock_timestamp())"
 export const SET_DURABLE = `set_config('synchronous_commit',
   CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`;
 
-/**
- * The identifier of a transaction, when the server was started, and its time: what `isCommitted` takes. Reading them also
- * sets how the transaction is committed.
- */
+/** The first three are what `isCommitted` takes. Reading the others sets how the transaction is committed. */
 const ofChange = (durable: boolean) => [
   "pg_current_xact_id()::text",
   STARTED_AT,
@@ -279,10 +258,7 @@ const ofChange = (durable: boolean) => [
   `set_config('idle_in_transaction_session_timeout', '${MAX_IDLE_MS}', true)`,
 ];
 
-/**
- * Adds the schema version and other columns to each row of a statement. If it returns no rows, one remains, with nothing but
- * these. With `isLast`, they are read after the statement, which may have waited for a lock.
- */
+/** If there is no row, the columns remain. With `isLast`, they are read after the statement, and its wait for a lock. */
 export function withState(
   schema: string,
   { text, values = [], selected = "q.*", ...rest }: Statement,
@@ -313,7 +289,7 @@ export function isTrue(value: unknown): boolean {
   return value === true || value === "t";
 }
 
-/** Creates or migrates the tables, while requests go on. `schema` is the name without quotation marks. */
+/** `schema` is the name without quotation marks. */
 export async function migrateTables(
   pool: PostgresPool,
   options: StrongLockOptions & {
@@ -333,7 +309,6 @@ export async function migrateTables(
   return takeStrongLocks(attempt, options);
 }
 
-/** Reads the catalogues of the server, and no table of ours. */
 export function readCatalogs(pool: PostgresPool, statement: Statement, deadline: number): Promise<Rows> {
   return sendAtOnce(pool, statement, deadline).catch(throwStoreError);
 }

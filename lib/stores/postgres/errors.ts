@@ -30,7 +30,6 @@ export class DatabaseError extends Error {
 
 const FATAL_CODES = /^(08|57P|58|XX|53300|25P0[34])/;
 
-/** True if a table does not exist, or not in the form that this version knows. */
 export function isMissingTable(error: unknown): boolean {
   // `undefined_table`, `undefined_column` and `invalid_schema_name`.
   return hasState(error, ["42P01", "42703", "3F000"]);
@@ -40,20 +39,16 @@ export function isForbidden(error: unknown): boolean {
   return hasState(error, ["42501"]);
 }
 
-/** True for the `StoreUnavailableError` of a transaction that another one let wait for a lock for too long. */
+/** True for the `StoreUnavailableError` of a wait for a lock. */
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && hasState(error.cause, ["55P03"]);
 }
 
-/**
- * True if a connection lacks a prepared statement, or has it already: a connection pooler has changed the session, or
- * another program has discarded all.
- */
+/** A connection pooler has changed the session, or another program has discarded all prepared statements. */
 export function isForeignSession(error: unknown): boolean {
   return hasState(error, ["26000", "42P05"]) || isFromPgbouncer(error, /prepared statement did not exist/);
 }
 
-/** True if the server, or a pooler before it, refuses a further connection. */
 export function isRefused(error: unknown): boolean {
   return hasState(error, ["53300"]) || isFromPgbouncer(error, /max_client_conn|client connections exceeded/);
 }
@@ -82,7 +77,7 @@ function hasState(error: unknown, states: readonly string[]): boolean {
   return error instanceof DatabaseError && states.includes(error.sqlState);
 }
 
-/** The name of a setting that nobody has: reading it fails. */
+/** A setting that nobody has: reading it fails. */
 export const NO_TRANSACTION_SETTING = "store_orders.no_transaction";
 
 /** True if a statement that needs a transaction, or that of the statement before, found none. */
@@ -91,12 +86,11 @@ export function isOutsideTransaction(error: unknown): boolean {
   return error.sqlState === "25P01" || error.message.includes(NO_TRANSACTION_SETTING);
 }
 
-/** True if BEGIN has failed because a transaction was open, or had failed and was not ended. */
+/** Also for one that had failed and was not ended. */
 export function isOpenTransaction(error: unknown): boolean {
   return hasState(error, ["25001", "25P02"]);
 }
 
-/** The error of a pool that lends a connection in whose transaction somebody else has stopped. */
 export function openTransaction(isOwn: boolean): StoreUnavailableError {
   const cause = new Error(
     isOwn
@@ -108,7 +102,7 @@ export function openTransaction(isOwn: boolean): StoreUnavailableError {
   return new StoreUnavailableError("The pool has lent a connection that cannot be used.", { cause });
 }
 
-/** The error of a COMMIT that the server has answered with ROLLBACK: somebody else has used the connection meanwhile. */
+/** The server has answered COMMIT with ROLLBACK: somebody else has used the connection meanwhile. */
 export function notCommitted(): Error {
   return reported("25P02", "The transaction was rolled back by another statement on its connection.");
 }
@@ -125,7 +119,6 @@ export function notConfirmed(): Error {
   return new Error("The server has committed the transaction, and no synchronous standby has confirmed it.");
 }
 
-/** The error of a session with a server that follows another one, and can lack changes. */
 export function standby(): DatabaseError {
   return new DatabaseError(reported("25006", "The server is a standby. Connect to the primary."));
 }
@@ -145,7 +138,7 @@ export function hiddenRows(cause?: DatabaseError): StoreUnavailableError {
 const REJECTED =
   "Correct the user, the password or the host of the connection, or what the server permits in pg_hba.conf.";
 
-/** What to correct, by the code of the server. Its message, which follows, has the name. */
+/** By the code of the server, whose message has the name. */
 const TO_CORRECT: Readonly<Record<string, string>> = {
   "28000": REJECTED,
   "28P01": REJECTED,
@@ -160,7 +153,7 @@ const TLS =
   "Correct the TLS of the connection: sslrootcert is the file with the certificate of the server's authority, which a " +
   "private one needs, and sslmode says whether TLS is used and what is verified.";
 
-/** True if TLS has failed, or if a file that the connection names cannot be read. */
+/** Also if a file that the connection names cannot be read. */
 function isTlsMistake({ cause, message }: DatabaseError): boolean {
   const { code = "", syscall } = Object(cause) as { readonly code?: string; readonly syscall?: string };
   if (/^(ENOENT|EACCES|EISDIR)$/.test(code)) return syscall !== "connect";
@@ -172,7 +165,7 @@ const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
   "accounts, api_keys and outbox. Only the owner of the tables can switch the outbox on or off.";
 
-/** Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. */
+/** Returns an error that is not one of an unusable database unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
   // The server's message names the table.

@@ -6,8 +6,8 @@
  * ```
  *
  * It keeps its tables in a schema of its own, and creates them with the first call if the role may. Orders, accounts and
- * keys are on disk when a call resolves. While the server is down, does not respond or can only be read, calls reject with
- * `StoreUnavailableError` within 5 seconds, and succeed again without a restart.
+ * keys are on disk when a call resolves. While the server is down, does not respond or can only be read, calls reject
+ * with `StoreUnavailableError` within 5 seconds, and succeed again without a restart.
  *
  * @module store-orders/postgres
  */
@@ -128,10 +128,10 @@ export async function migratePostgres(given: PostgresMigrationOptions): Promise<
   }
 }
 
-/** A migration waits for running transactions, and can read a whole table. */
+/** It can read a whole table. */
 const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 
-/** Connections of the pool that the store opens. One is busy with admissions; the others read, or change one order. */
+/** One is busy with admissions; the others read, or change one order. */
 const DEFAULT_POOL_SIZE = 10;
 
 function openPool({
@@ -156,12 +156,13 @@ function openPool({
   validatePoolSize(max);
   let opening: Promise<OwnPool> | undefined;
   let opened: OwnPool | undefined;
-  const open = async () => {
-    opening ??= createPool(connectionString, max);
-    opened = await opening;
-    return opened;
+  const ownPool: PostgresPool = {
+    async connect() {
+      opening ??= createPool(connectionString, max);
+      opened ??= await opening;
+      return opened.connect();
+    },
   };
-  const ownPool: PostgresPool = { connect: async () => (opened ?? (await open())).connect() };
   ownPools.add(ownPool);
   return {
     schema,

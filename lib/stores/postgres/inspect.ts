@@ -4,7 +4,9 @@ import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { PostgresPool } from "./connection.ts";
 import { isTrue, openDatabase, readCatalogs } from "./database.ts";
+import { readTriggers } from "./outbox.ts";
 import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
+import type { Statement } from "./statement.ts";
 
 const PAGE_SIZE = 1_000;
 
@@ -20,20 +22,20 @@ const AS_PRINTED = "as 'database migrate --print' prints it";
 const HIDDEN =
   "Row level security applies to this role, so a policy can hide rows, and the store does not use it.";
 
-/** Reads the tables of a schema to check them. Each page is a transaction of its own. */
+/** Each page is a transaction of its own. */
 export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA): Inspection {
   const database = openDatabase(pool, { schema: schemaName, existing: true });
   const { schema, read } = database;
-  const readCatalog = (text: string, ...values: readonly unknown[]) =>
-    readCatalogs(pool, { text, values, isRare: true }, performance.now() + CALL_TIMEOUT_MS);
+  const readCatalog = (statement: Statement) =>
+    readCatalogs(pool, { ...statement, isRare: true }, performance.now() + CALL_TIMEOUT_MS);
 
   /** Reports tables whose rows a policy can hide, or which the role may not read. False if there are any. */
   async function seesAll(report: Report): Promise<boolean> {
-    const tables = await readCatalog(
-      `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT') FROM pg_catalog.pg_class
-       WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]) ORDER BY 1`,
-      ...[schema, TABLES],
-    );
+    const tables = await readCatalog({
+      text: `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT') FROM pg_catalog.pg_class
+             WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]) ORDER BY 1`,
+      values: [schema, TABLES],
+    });
     if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
     for (const [table, isHidden, isReadable] of tables) {
       const disable = `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`;
@@ -45,16 +47,16 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
   }
 
   async function inspectKeys(report: Report): Promise<void> {
-    const found = await readCatalog(
-      `SELECT c.relname || ' ' || k.contype::text FROM pg_catalog.pg_constraint k
-         JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
-         LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype = 'p'
-       WHERE c.relnamespace = $1::regnamespace AND k.convalidated AND i.indisvalid IS NOT FALSE
-       UNION ALL SELECT 'api_keys hash' FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
-       WHERE i.indrelid = $2::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-         AND a.attname = 'hash' AND i.indkey::text = a.attnum::text`,
-      ...[schema, `${schema}.api_keys`],
-    );
+    const found = await readCatalog({
+      text: `SELECT c.relname || ' ' || k.contype::text FROM pg_catalog.pg_constraint k
+               JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+               LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = k.conindid AND k.contype = 'p'
+             WHERE c.relnamespace = $1::regnamespace AND k.convalidated AND i.indisvalid IS NOT FALSE
+             UNION ALL SELECT 'api_keys hash' FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+             WHERE i.indrelid = $2::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+               AND a.attname = 'hash' AND i.indkey::text = a.attnum::text`,
+      values: [schema, `${schema}.api_keys`],
+    });
     const known = found.map(([constraint]) => constraint);
     const repair = `Add it ${AS_PRINTED}, once no row breaks it.`;
     for (const [constraint, problem] of CONSTRAINTS)
@@ -64,23 +66,18 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
 
   /** Reports a trigger function or triggers that lose changes, or write them elsewhere. */
   async function inspectOutbox(report: Report): Promise<void> {
-    const [[text, settings] = []] = await readCatalog(
-      "SELECT prosrc, array_to_string(proconfig, ', ') FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regproc($1)",
-      `${schema}.add_to_outbox`,
-    );
-    const triggers = await readCatalog(
-      `SELECT tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3) FROM pg_catalog.pg_trigger
-       WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`,
-      ...[`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`],
-    );
+    const [[text, settings] = []] = await readCatalog({
+      text: "SELECT prosrc, array_to_string(proconfig, ', ') FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regproc($1)",
+      values: [`${schema}.add_to_outbox`],
+    });
+    const triggers = await readTriggers({ schema, read: readCatalog });
     if (text !== OUTBOX_FUNCTION.text || settings !== OUTBOX_FUNCTION.settings)
       report(
         "function add_to_outbox",
         "It is missing, or not that of this version: changes can be lost, or get into another schema.",
         `Replace it ${AS_PRINTED}.`,
       );
-    const working = triggers.filter(([works]) => isTrue(works));
-    if (triggers.length > 0 && working.length < OUTBOX_TRIGGERS.length)
+    if (!triggers.areMissing && !triggers.work)
       report(
         `triggers ${OUTBOX_TRIGGERS.join(" and ")}`,
         "One is missing, not enabled in every session, or calls another function, so changes are lost.",
@@ -93,7 +90,7 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       // A table that the role cannot read as a whole is not read at all.
       const isReadable = await seesAll(report);
       // Throws if the tables are of another version.
-      if (isReadable) await read({ text: "SELECT true", values: [] });
+      if (isReadable) await read({ text: "SELECT true" });
       await inspectKeys(report);
       await inspectOutbox(report);
       if (!isReadable) return false;

@@ -7,7 +7,7 @@ import type { Rows, Statement } from "./statement.ts";
 /** Rows of one page of the list: 80 to 140 KB. */
 const PAGE_SIZE = 1_000;
 
-/** The statement that reads the first page of the list, or that beyond an identifier. The server joins the rows. */
+/** The server joins the rows. */
 export function listPageStatement(schema: string, after?: bigint): Statement {
   return {
     text: `SELECT pg_catalog.count(*), pg_catalog.max(id), pg_catalog.string_agg(record, ',' ORDER BY id) FROM (
@@ -58,7 +58,7 @@ export async function readRange(
   return { rows, end: end === null ? undefined : BigInt(end as string) };
 }
 
-/** Counts the orders by status. The server reads every order. */
+/** The server reads every order. */
 export async function countOrders({ schema, read }: Pick<Database, "schema" | "read">): Promise<OrderCounts> {
   const text = `SELECT status, pg_catalog.count(*) FROM ${schema}.orders GROUP BY status`;
   return sumByStatus((await read({ text })).map(([status, count]) => [status, Number(count)]));

@@ -15,10 +15,10 @@ import type { Rows, Statement } from "./statement.ts";
 /** The orders of a PostgreSQL store. */
 export interface PostgresOrderStore extends OrderStore {
   /**
-   * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
-   * rows, or not at all. `connection` is a client of `pg` on which the transaction has begun; without one, or with a pool,
-   * calls reject with `InvalidInputError`. After any rejection, roll it back. An `OrderStore` takes records as they are:
-   * `createOrders({ store: orders.using(client) })` validates them.
+   * The same orders in a transaction that has begun on `connection`, a client of `pg`: what is placed or changed is
+   * committed with the caller's own rows, or not at all. Without one, or with a pool, calls reject with
+   * `InvalidInputError`. After any rejection, roll it back. `createOrders({ store: orders.using(client) })` validates
+   * records, this does not.
    */
   using(connection: PostgresConnection): OrderStore;
 }

@@ -10,10 +10,7 @@ import { LOCK_WAIT_MS, takeStrongLocks } from "./strong-locks.ts";
 
 const COLUMNS = "x.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due";
 
-/**
- * The outbox over the table `outbox`. While the triggers are there, each statement that writes orders adds them to it,
- * whoever writes; creating them waits for the transactions that have changed orders.
- */
+/** Triggers add orders, whoever writes. Creating them waits for the transactions that have changed orders. */
 export function createOutbox(database: Database): Outbox {
   const { schema, read, change } = database;
   const joined = `${schema}.outbox x JOIN ${schema}.orders o ON o.id = x.id`;
@@ -50,21 +47,12 @@ export function createOutbox(database: Database): Outbox {
     });
   }
 
-  /** Whether both triggers call our function in every session, and whether there is none. */
-  async function readTriggers() {
-    const text = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
-      FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
-    const values = [`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`];
-    const [[working, all] = []] = await read({ text, values });
-    return { work: Number(working) === OUTBOX_TRIGGERS.length, areMissing: Number(all) === 0 };
-  }
-
   return {
-    isOn: async () => (await readTriggers()).work,
+    isOn: async () => (await readTriggers(database)).work,
 
     async switch(on) {
       const since = performance.now();
-      const { work: isOn, areMissing } = await readTriggers();
+      const { work: isOn, areMissing } = await readTriggers(database);
       if (on ? isOn : areMissing) return;
       const create = (name: string, event: string, tables: string) => [
         `CREATE OR REPLACE TRIGGER ${name} AFTER ${event} ON ${schema}.orders REFERENCING ${tables}
@@ -83,19 +71,16 @@ export function createOutbox(database: Database): Outbox {
         first: [{ text: "SELECT true" }],
         decide: () => ({ writes: texts.map((text) => ({ text })), result: () => undefined }),
       };
-      const options = { deadline: since + CALL_TIMEOUT_MS };
-      await takeStrongLocks(() => change(work, since), options).catch((error: unknown) => {
+      const deadline = since + CALL_TIMEOUT_MS;
+      await takeStrongLocks(() => change(work, since), { deadline }).catch((error: unknown) => {
         throw on && isStoreUnavailable(error) && isForbidden(error.cause) ? notOwner(error) : error;
       });
     },
 
     async lease(limit, at, lease) {
       // A store in which nothing waits needs no write transaction.
-      const due = {
-        text: `SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1 LIMIT 1`,
-        values: [at],
-      };
-      if ((await read(due)).length === 0) return [];
+      const due = `SELECT id FROM ${schema}.outbox WHERE due BETWEEN 0 AND $1 LIMIT 1`;
+      if ((await read({ text: due, values: [at] })).length === 0) return [];
       // An array: its query runs once, and each row is found by its key. A join could read all orders.
       const text = `UPDATE ${schema}.outbox x SET due = $3, since = CASE WHEN x.since > $1::bigint + ${MAX_CLOCK_SKEW_MS} THEN $1 ELSE x.since END
                     FROM ${schema}.orders o
@@ -152,6 +137,15 @@ export function createOutbox(database: Database): Outbox {
       return oldest === null ? counts : { ...counts, oldest: Number(oldest) };
     },
   };
+}
+
+/** Whether both triggers call our function in every session, and whether there is none. */
+export async function readTriggers({ schema, read }: Pick<Database, "schema" | "read">) {
+  const text = `SELECT count(*) FILTER (WHERE tgenabled = 'A' AND tgfoid = pg_catalog.to_regproc($3)), count(*)
+    FROM pg_catalog.pg_trigger WHERE tgrelid = $1::regclass AND tgname = ANY ($2::text[])`;
+  const values = [`${schema}.orders`, OUTBOX_TRIGGERS, `${schema}.add_to_outbox`];
+  const [[working, all] = []] = await read({ text, values });
+  return { work: Number(working) === OUTBOX_TRIGGERS.length, areMissing: Number(all) === 0 };
 }
 
 function notOwner({ cause }: StoreUnavailableError): StoreUnavailableError {

@@ -1,6 +1,6 @@
 /**
- * The store in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of it is
- * set: the statements name every function and operator with its schema, and a query tells whether rows are hidden.
+ * The store in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of it
+ * is set: the statements name every function and operator with its schema, and a query tells whether rows are hidden.
  */
 import { createTurns, settleWithin } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
@@ -27,7 +27,6 @@ const MAX_FAIL_MS = 1_000;
 /** The calls on each connection of a caller: at the same time, two would decide on the same rows. */
 const calls = createTurns<PostgresConnection>();
 
-/** The database of a store, in a transaction that has begun on a connection of the caller. */
 export function databaseOf(database: Database, connection: PostgresConnection): Database {
   const { schema } = database;
   if (typeof connection?.query !== "function") throw invalidInput("client", NO_CLIENT);
@@ -96,7 +95,6 @@ function withCondition(statement: Statement, condition: string): Statement {
   return { ...statement, text: `${written} SELECT ${condition} FROM n` };
 }
 
-/** True if a policy of row level security applies to the role, which then may not see all rows. */
 function areRowsHidden(schema: string): string {
   const isActive = (table: string) => `pg_catalog.row_security_active(${toLiteral(`${schema}.${table}`)})`;
   return `${isActive("orders")} OR ${isActive("settings")}`;

@@ -10,7 +10,6 @@ export const changesIn = (history: string) =>
 const instantAt = (history: string, start: string) =>
   `split_part(split_part(split_part(substr(${history}, ${start}), ';'::text, 1), ','::text, 1), '.'::text, 1)::bigint`;
 
-/** What adds the changes of one statement to the table `outbox` of a schema. */
 const addToOutbox = (outbox: string) => `IF TG_OP = 'INSERT' THEN
     INSERT INTO ${outbox} (id, delivered, changes, since)
       SELECT id, 0, ${changesIn("history")}, ${instantAt("history", "2")} FROM n WHERE history <> ''
@@ -27,8 +26,8 @@ const addToOutbox = (outbox: string) => `IF TG_OP = 'INSERT' THEN
 export const OUTBOX_FUNCTION = {
   settings: "search_path=pg_catalog, pg_temp",
   /**
-   * It finds the table by the schema of its trigger, which can be renamed. The statements have no schema in their text: so
-   * their plans are kept, and made anew for another schema. The function's own setting ends what it sets.
+   * It finds the table by the schema of its trigger, which can be renamed. The statements have no schema in their text:
+   * so their plans are kept, and made anew for another schema. The function's own setting ends what it sets.
    */
   text: `
 DECLARE
@@ -52,11 +51,9 @@ export const enableAlways = (schema: string, trigger: string) =>
  * One script per schema version, for the schema of that (quoted) name. Never change a released script; add another.
  *
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
- * `outbox` has the orders with changes that have not been delivered; see outbox.ts. No column
- * that a request changes has an index, and pages have free space, so that an update stays on its page. `api_keys.rejections_start` and
- * `rejections_count` are the rejections of the key in the minute that starts there (while the count is 0, the instant of
- * the first one), `banned_until` the ban that followed, and `used_at` the minute of its last admitted request. `settings` holds what is true for the whole store:
- * `schema_version`, and `environment`, that of its keys.
+ * No column that a request changes has an index, and pages have free space, so that an update stays on its page.
+ * `api_keys.rejections_start` and `rejections_count` are the rejections of the key in the minute that starts there (while
+ * the count is 0, the instant of the first one), and `used_at` is the minute of its last admitted request.
  */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   (schema) => `CREATE TABLE ${schema}.orders (
@@ -132,10 +129,7 @@ CREATE UNIQUE INDEX api_keys_hash ON ${schema}.api_keys (hash);`,
 /** The tables that the scripts from the second on change, and that whose lock keeps the requests out. */
 const MIGRATED_TABLES = ["settings", "orders", "api_keys"];
 
-/**
- * How to find the sessions for which others wait, and which wait for nobody. None is named by its application: behind
- * PgBouncer, that is another client's.
- */
+/** None is named by its application: behind PgBouncer, that is another client's. */
 export const FIND_BLOCKERS =
   "While it waits, psql finds them (a prepared transaction as pid 0) with: SELECT DISTINCT b.pid, usename, state, " +
   "xact_start, query FROM pg_locks l, unnest(pg_blocking_pids(l.pid)) b(pid) LEFT JOIN pg_stat_activity a ON a.pid = b.pid " +
@@ -150,7 +144,7 @@ function dollarQuoted(text: string): string {
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Quotes the name of a schema. Throws `InvalidInputError` for a name that no schema can have. */
+/** Throws `InvalidInputError` for a name that no schema can have. */
 export function quoteSchema(name: string): string {
   if (typeof name !== "string" || !/^(?!pg_)[^\0]{1,63}$/u.test(name) || Buffer.byteLength(name) > 63)
     throw invalidInput("schema", "Use the name of a schema: at most 63 bytes, not starting with pg_.");
@@ -158,18 +152,14 @@ export function quoteSchema(name: string): string {
 }
 
 /**
- * The SQL that creates or migrates the tables, for those who apply it themselves. It is one statement, so that it has an
- * effect as a whole or not at all, in a transaction of the tool that runs it or without. On tables of this version it
- * changes nothing, on those of a newer one it fails.
+ * The SQL that creates or migrates the tables, for those who apply it themselves: one statement, so that it has an effect
+ * as a whole or not at all. On tables of this version it changes nothing, on those of a newer one it fails.
  */
 export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
   return migrationSql(schema, MIGRATIONS, LONG_LOCK_WAIT_SQL);
 }
 
-/**
- * Requests wait behind a lock that is waited for. So that wait is short, but not shorter than that after which autovacuum
- * gives way.
- */
+/** Requests wait behind it. So it is short, but not shorter than that after which autovacuum gives way. */
 const LONG_LOCK_WAIT_SQL =
   "((extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1000 + 500)::integer)::text";
 
@@ -237,16 +227,15 @@ export interface MigrationResult {
   readonly to: number;
 }
 
-/** Runs statements without values, and returns the rows of a single one. */
+/** Returns the rows of a single statement. */
 type Execute = (text: string) => Promise<readonly (readonly unknown[])[]>;
 
-/** "SOrd": the number of the lock that one migration at a time holds. */
+/** "SOrd". */
 export const MIGRATION_LOCK = 0x534f7264;
 
 /**
- * Creates the tables or migrates them to the current version, in the transaction of the caller: either as a whole or not
- * at all. Of several processes that start at once, one does it. With `existing`, missing tables are an error, with
- * `onlyIfEmpty` those of an older version.
+ * In the transaction of the caller. Of several processes that start at once, one does it. With `existing`, missing tables
+ * are an error, with `onlyIfEmpty` those of an older version.
  */
 export async function migrate(
   execute: Execute,
@@ -279,7 +268,6 @@ export async function migrate(
   return { from, to };
 }
 
-/** The error of a key that two accounts have, which no command of this program gives them. */
 function sameHash(schema: string, cause: unknown): StoreUnavailableError {
   const keys = `${quoteSchema(schema)}.api_keys`;
   const message =
@@ -304,7 +292,6 @@ export function wrongVersion(version: number): StoreUnavailableError {
   return new StoreUnavailableError(message);
 }
 
-/** The error of a database that has no tables of ours, and may not get them from this process. */
 export function missingTables(schema: string): StoreUnavailableError {
   return new StoreUnavailableError(
     `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Restore them, or create them with ${COMMAND}.`,

@@ -1,4 +1,3 @@
-/** A statement with its values. */
 export interface Statement {
   readonly text: string;
   readonly values?: readonly unknown[];

@@ -5,12 +5,12 @@ import { DatabaseError } from "./errors.ts";
 import { FIND_BLOCKERS } from "./schema.ts";
 
 /**
- * The longest wait for a strong lock. Requests wait behind it, so it is short; but autovacuum gives way only to who has
- * waited for the server's `deadlock_timeout`, a second by default.
+ * Requests wait behind it, so it is short; but autovacuum gives way only to who has waited for the server's
+ * `deadlock_timeout`, a second by default.
  */
 export const LOCK_WAIT_MS = 1_500;
 
-/** The shortest pause until the next attempt, in which the requests that waited behind one end. */
+/** In it, the requests that waited behind an attempt end. */
 const MIN_PAUSE_MS = 500;
 
 /** `lock_not_available`, and `deadlock_detected` on a server that looks for one sooner. */
@@ -28,10 +28,7 @@ export interface StrongLockOptions {
   readonly onBlocked?: ((message: string) => void) | undefined;
 }
 
-/**
- * Runs a transaction that takes strong locks. It waits for each for at most `LOCK_WAIT_MS`, gives up, so that requests go
- * on, and tries again.
- */
+/** The transaction waits for each lock for at most `LOCK_WAIT_MS`, gives up, so that requests go on, and tries again. */
 export async function takeStrongLocks<T>(
   attempt: () => Promise<T>,
   { deadline, onBlocked }: StrongLockOptions,

@@ -107,10 +107,7 @@ function saveSettings(sql: AccountStatements, { id, plan, customLimits, keys }: 
   }
 }
 
-/**
- * Runs several statements in a savepoint, which ends with the transaction: a value that SQLite cannot store is found
- * between two of them.
- */
+/** The savepoint ends with the transaction. SQLite finds a value that it cannot store between two statements. */
 function allOrNothing<T>({ db }: AccountStatements, task: () => T): T {
   db.exec("SAVEPOINT part");
   try {

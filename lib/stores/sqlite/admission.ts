@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { RejectionCount } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
-import { decideAdmission, decideRejections } from "../../accounts/admission.ts";
+import { type Decision, decideAdmission, decideRejections } from "../../accounts/admission.ts";
 import type { ParsedKey } from "../../accounts/api-key.ts";
 import type { Usage } from "../../plans/windows.ts";
 import {
@@ -25,10 +25,9 @@ interface AdmissionQueries {
   readonly orders: OrderQueries;
 }
 
-/** The database as an admission needs it: the operation of a request is performed in the same transaction. */
 export type AdmissionDatabase = SqliteDatabase<AdmissionQueries>;
 
-/** Admits requests and counts rejections, each in one transaction. */
+/** The operation of a request is performed in the same transaction. */
 export function createAdmission({
   read,
   writeInSequence,
@@ -57,14 +56,10 @@ export function createAdmission({
     recordRejections: (key, count, at, policy) =>
       writeInSequence("relaxed", beginSequence, (rows) => {
         const state = rows.findKey(key);
-        rows.keep(state, { rejections: decideRejections(state, count, at, policy) });
+        const rejections = decideRejections(state, count, at, policy);
+        if (rejections !== undefined) rows.keep(state, { rejections });
       }),
   };
-}
-
-interface Changes {
-  readonly usage?: Usage | undefined;
-  readonly rejections?: RejectionCount | undefined;
 }
 
 /** What admissions that follow each other share: a key and the first page are read once, and counts are written once. */
@@ -86,7 +81,7 @@ function beginSequence({ admission: sql, orders }: AdmissionQueries) {
       return { ...key, usage: usages.get(accountId) ?? key.usage };
     },
 
-    keep(state: SavedKey | undefined, { usage, rejections }: Changes): void {
+    keep(state: SavedKey | undefined, { usage, rejections }: Decision["save"]): void {
       if (state === undefined) return;
       const { accountId, key } = state;
       if (usage !== undefined) {

@@ -63,10 +63,7 @@ export async function backUpSqlite({
   }
 }
 
-/**
- * Opens a database to read it, also where nothing can be written. Nothing is migrated. `isCurrent` is false if another
- * process has written to it, and this connection cannot see that.
- */
+/** Also where nothing can be written. `isCurrent` is false if another process has written what this cannot see. */
 export function openReadOnly(path: string) {
   const file = toFileName(path);
   try {
@@ -90,7 +87,6 @@ export function openReadOnly(path: string) {
   }
 }
 
-/** Which files a database and its log are, and when they were written. */
 function stateOf(file: string): string {
   const states = [file, logOf(file)].map((each) => statSync(each, { throwIfNoEntry: false }));
   return states.map((state) => `${state?.ino}:${state?.size}:${state?.mtimeMs}`).join(" ");

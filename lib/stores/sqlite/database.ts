@@ -21,20 +21,18 @@ type Durability = "durable" | "relaxed";
 /** Executed at each change: a prepared PRAGMA would take effect when it is prepared. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
-/** An open database that concurrent callers share. `Queries` are functions over its prepared statements. */
+/** `Queries` are functions over prepared statements. */
 export interface SqliteDatabase<Queries> {
-  /** Runs a read, and retries it while another process locks the database. */
   read<T>(task: (queries: Queries) => T): Promise<T>;
   /**
-   * Runs a write in a transaction and resolves when it is committed. Writes that arrive in one turn of the event loop
-   * share a transaction, so that they wait for the disk once. `task` must not throw after it has written: its error
-   * rejects this write only and does not roll back the transaction, because that would undo the other writes. An error
-   * of SQLite does, and rejects all of them.
+   * Writes that arrive in one turn of the event loop share a transaction, so that they wait for the disk once. `task`
+   * must not throw after it has written: its error rejects this write only and does not roll back the transaction,
+   * because that would undo the other writes. An error of SQLite does, and rejects all of them.
    */
   write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T>;
   /**
-   * As `write`, in a sequence: writes that follow each other in a transaction get the same object, which `begin` made for
-   * the first of them. It ends before any other write, which can read and change every row, and before the commit.
+   * As `write`. Writes that follow each other in a transaction get the same object, which `begin` made for the first.
+   * It ends before any other write, which can read and change every row, and before the commit.
    */
   writeInSequence<S extends Sequence, T>(
     durability: Durability,
@@ -46,15 +44,13 @@ export interface SqliteDatabase<Queries> {
   close(): Promise<void>;
 }
 
-/** State that writes in a sequence pass on: each need not read and write it again. */
 interface Sequence {
   /** Writes what has changed. Nothing is passed on after it. */
   end(): void;
 }
 
-/** A write that was requested and is not committed yet. */
 interface Job<Queries> {
-  /** The instant of the call: each call has its own timeout. From `performance.now()`. */
+  /** Of the call, from `performance.now()`. Each has its own timeout. */
   readonly since: number;
   readonly durability: Durability;
   /** Of a write in a sequence. */
@@ -65,12 +61,10 @@ interface Job<Queries> {
 }
 
 /**
- * Opens a database file and migrates its schema. A missing file is created, readable by its owner only, unless it has to
- * be an `existing` one.
- *
- * After an error that shows that the file was damaged, moved or replaced, the next call opens it again: a connection
- * caches what it has read from a damaged file, and keeps writing to a deleted one. Every call rejects until there is a
- * valid database at the path. A missing database is not created then.
+ * A missing file is created, readable by its owner only, unless it has to be an `existing` one. After an error that shows
+ * that the file was damaged, moved or replaced, the next call opens it again, and never creates it: a connection caches
+ * what it has read from a damaged file, and keeps writing to a deleted one. Every call rejects until the database is
+ * valid.
  */
 export function openDatabase<Queries>(
   name: string,
@@ -100,7 +94,6 @@ export function openDatabase<Queries>(
     return connection;
   }
 
-  /** Converts an error for the caller, and records if the file has to be opened again. */
   function recordError(error: unknown): unknown {
     const problem = toStoreError(error);
     if (needsReopening(problem)) mustReopen = true;
@@ -180,11 +173,8 @@ export function openDatabase<Queries>(
     read,
     write,
 
-    writeInSequence: <S extends Sequence, T>(
-      durability: Durability,
-      beginSequence: (queries: Queries) => S,
-      task: (sequence: S) => T,
-    ) => enqueue<T>({ durability, beginSequence, task: (_queries, sequence) => task(sequence) }),
+    writeInSequence: (durability, beginSequence, task) =>
+      enqueue({ durability, beginSequence, task: (_queries, sequence) => task(sequence) }),
 
     async check() {
       // Nothing else says whether a write succeeds.
@@ -213,7 +203,6 @@ interface OpenDatabase<Queries> extends ReturnType<typeof transactionsOf> {
 }
 
 interface OpenOptions {
-  /** True if a missing file and an empty database are errors. */
   readonly existing: boolean;
   readonly readOnly: boolean;
   readonly timeoutMs: number;
@@ -281,10 +270,7 @@ export function prepareAll<Name extends string>(
   return Object.fromEntries(prepared) as Record<Name, StatementSync>;
 }
 
-/**
- * Creates a check to run in every transaction: a newer version may migrate the database while this one serves it, and
- * nothing must be written to an unknown schema.
- */
+/** Run in every transaction: a newer version may migrate the database while this one serves it. */
 export function versionCheck(db: DatabaseSync): () => void {
   const { select } = prepareAll(db, { select: "PRAGMA user_version" }, "setReturnArrays");
   return () => {
@@ -298,7 +284,6 @@ export function versionCheck(db: DatabaseSync): () => void {
   };
 }
 
-/** The transactions of a connection. Before each one, it is checked that the file is still the one at the path. */
 function transactionsOf(db: DatabaseSync, file: DatabaseFile) {
   const sql = { begin: "BEGIN IMMEDIATE", commit: "COMMIT", rollback: "ROLLBACK" };
   const { begin, commit, rollback } = prepareAll(db, sql, "setReadBigInts");

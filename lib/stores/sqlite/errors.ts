@@ -6,9 +6,8 @@ const NOT_WRITABLE = [8, 14]; // SQLITE_READONLY, SQLITE_CANTOPEN
 const CONSTRAINT = 19;
 
 /**
- * SQLite result codes of an unusable database, which no caller can cause. Every statement was prepared against our
- * schema, so `SQLITE_ERROR` and `SQLITE_SCHEMA` mean that the schema has changed. See
- * https://www.sqlite.org/rescode.html.
+ * No caller can cause these. Every statement was prepared against our schema, so `SQLITE_ERROR` and `SQLITE_SCHEMA`
+ * mean that the schema has changed. See https://www.sqlite.org/rescode.html.
  */
 const UNAVAILABLE = [
   ...BUSY,
@@ -33,7 +32,7 @@ export function isBusy(error: unknown): boolean {
   return BUSY.includes(primaryCode(error));
 }
 
-/** True if a file cannot be written, or not be created: that of the database, or those that SQLite keeps beside it. */
+/** Also of the files that SQLite keeps beside the database. */
 export function isNotWritable(error: unknown): boolean {
   return NOT_WRITABLE.includes(primaryCode(error));
 }
@@ -42,7 +41,6 @@ export function isConstraint(error: unknown): boolean {
   return primaryCode(error) === CONSTRAINT;
 }
 
-/** True if what SQLite has read is no database, or not as it was written. */
 export function isDamaged(error: unknown): error is Error {
   return DAMAGED.includes(primaryCode(error));
 }
@@ -52,10 +50,7 @@ export function needsReopening(error: unknown): boolean {
   return isStoreUnavailable(error) && (error.cause instanceof FileMovedError || isDamaged(error.cause));
 }
 
-/**
- * Converts the error of an unusable database to a `StoreUnavailableError`. Returns any other error unchanged. `name`
- * identifies the database where a person reads the error.
- */
+/** Returns an error that is not one of an unusable database unchanged. */
 export function toStoreError(error: unknown, name = ""): unknown {
   const isClosed = error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
   const isUnavailable = isClosed || UNAVAILABLE.includes(primaryCode(error));

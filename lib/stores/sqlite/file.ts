@@ -4,18 +4,12 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { systemClock } from "../../core/time.ts";
 import { FileMovedError } from "./errors.ts";
 
-/**
- * The name by which SQLite opens the file at a path. It is absolute, because SQLite reads a name that begins with
- * `file:` as a URI: it would open another file than the one that is created, protected and watched here.
- */
+/** Absolute: SQLite reads a name that begins with `file:` as a URI, and would open another file. */
 export function toFileName(path: string): string {
   return path === ":memory:" ? path : resolve(path);
 }
 
-/**
- * Creates a folder that only its owner can use, and the missing ones above it. With `recursive`, Node's `mkdirSync` never
- * returns below `/proc`, where Linux says of a new folder that its parent is missing.
- */
+/** With `recursive`, Node's `mkdirSync` never returns below `/proc`, where Linux says that the parent is missing. */
 export function createFolder(path: string): void {
   // With `--permission`, nobody may create a folder that exists, or ask about the folders above.
   if (existsSync(path)) return;
@@ -30,10 +24,7 @@ export function createFolder(path: string): void {
   }
 }
 
-/**
- * Removes the access of other users to a database and its log files: a copy or a restored backup is often readable by
- * everyone. Does nothing if another user owns the file.
- */
+/** A copy or a restored backup is often readable by everyone. Does nothing if another user owns the file. */
 export function restrictAccess(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
@@ -44,10 +35,7 @@ export function restrictAccess(path: string): void {
 
 export type DatabaseFile = ReturnType<typeof databaseFile>;
 
-/**
- * Records the files that are at the path now, to compare them later with what is there. SQLite does not: it keeps writing to
- * files that were deleted or replaced, and everything written there is lost with the process. `:memory:` has none.
- */
+/** SQLite keeps writing to files that were deleted or replaced, and what is written there is lost with the process. */
 export function databaseFile(path: string) {
   if (path === ":memory:") return NO_FILE;
   // SQLite keeps the log files beside the file that a symbolic link leads to.
@@ -65,20 +53,16 @@ export function databaseFile(path: string) {
   let checked: string | undefined;
 
   return {
-    /** Throws if the path no longer leads to the open files. */
     check(): void {
       checked = settledStateOf(folders);
       if (identityOf(path) !== file) throw moved(`${path} was moved or replaced while it was open.`);
       if (identityOf(logPath) !== log) throw moved(`The write-ahead log of ${path} was deleted.`);
     },
-    /**
-     * True if no file can have been added, removed or renamed beside the open ones since the last `check`, which takes a
-     * fraction of its time. A file system that is mounted over a file goes unnoticed.
-     */
+    /** Takes a fraction of the time of `check`. A file system that is mounted over a file goes unnoticed. */
     isFolderUnchanged: (): boolean => checked !== undefined && checked === settledStateOf(folders),
     /**
-     * Throws if the path must not be opened again: the file is missing, or it is another database beside the log of this
-     * one, which SQLite would write into the new database.
+     * Throws if the file is missing, or if it is another database beside the log of this one, which SQLite would write
+     * into the new database.
      */
     assertReopenable(): void {
       const found = identityOf(path);
@@ -88,8 +72,8 @@ export function databaseFile(path: string) {
       }
     },
     /**
-     * Call it after closing the connection. Throws if another process still has a deleted log open: the last process that
-     * closes the log saves its content, so a new log must not be created before.
+     * Call it after closing the connection. The last process that closes a deleted log saves its content, so a new log
+     * must not be created before.
      */
     assertLogReleased(): void {
       if (identityOf(logPath) === undefined && isOpenShm()) {
@@ -103,15 +87,12 @@ export function databaseFile(path: string) {
 
 const NO_FILE = { check() {}, isFolderUnchanged: () => true, assertReopenable() {}, assertLogReleased() {} };
 
-/**
- * A file system can give two changes within a tick of its clock the same time. A tick is 1 to 10 ms, by the
- * configuration of the kernel. This is twice the longest.
- */
+/** Two changes within a tick of the kernel's clock, 1 to 10 ms, can have the same time. This is twice the longest. */
 const MAX_CLOCK_TICK_MS = 20;
 
 /**
- * The folders and when they were last changed. `undefined` if that is so recent that a further change could go
- * unnoticed, and on systems that update the times of folders late.
+ * `undefined` if the last change is so recent that a further one could go unnoticed, and on systems that update the times
+ * of folders late.
  *
  * Checking the log would cost more. Since Linux has multigrain timestamps (6.13), a file whose times were read gets a
  * new time at the next write, and its metadata has to be flushed too. That makes a durable write a third slower.

@@ -10,7 +10,6 @@ import { prepareAll } from "./database.ts";
 import { isDamaged } from "./errors.ts";
 import { SCHEMA_VERSION, versionOf } from "./schema.ts";
 
-const DATABASE = "database";
 const RESTORE =
   "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.";
 
@@ -19,7 +18,7 @@ const PAGE_SIZE = 1_000;
 
 type OrderRow = Omit<InspectedOrder, "readHistory"> & { readonly history: string };
 
-/** Opens a database file to check it. Each read is a statement of its own, so that none keeps the log from being reset. */
+/** Each read is a statement of its own, so that none keeps the log from being reset. */
 export function inspectSqlite(path: string): Inspection {
   let db: DatabaseSync | undefined;
 
@@ -29,7 +28,7 @@ export function inspectSqlite(path: string): Inspection {
     const version = versionOf(opened);
     if (version !== SCHEMA_VERSION) {
       const repair = "Run 'accounts list', which migrates it, and check again.";
-      report(DATABASE, `It has schema version ${version}, not ${SCHEMA_VERSION}.`, repair);
+      report("database", `It has schema version ${version}, not ${SCHEMA_VERSION}.`, repair);
       return false;
     }
     const all = (sql: string) =>
@@ -44,8 +43,7 @@ export function inspectSqlite(path: string): Inspection {
       }
       for (const { rowid, parent } of all(`PRAGMA foreign_key_check(${quoted})`)) {
         const problem = `A row${rowid === null ? "" : ` (${rowid})`} belongs to a row of ${parent} that does not exist.`;
-        const repair = `Delete it: 'PRAGMA foreign_key_check' in sqlite3 lists such rows.`;
-        report(`table ${name}`, problem, repair);
+        report(`table ${name}`, problem, "Delete it: 'PRAGMA foreign_key_check' in sqlite3 lists such rows.");
       }
     }
     // One table at a time: a long read keeps the write-ahead log from being reset.
@@ -68,7 +66,7 @@ export function inspectSqlite(path: string): Inspection {
       } catch (error) {
         const cause = isStoreUnavailable(error) ? error.cause : error;
         if (!isDamaged(cause)) throw error;
-        report(DATABASE, `The file is damaged: ${cause.message}.`, RESTORE);
+        report("database", `The file is damaged: ${cause.message}.`, RESTORE);
         return false;
       }
     },

@@ -8,7 +8,7 @@ interface ListQueries {
   listPage(start: PageStart): ListPage<PageStart>;
 }
 
-/** Reads pages of the list, all from one connection: that of `queries`, if they are given. */
+/** All pages are from one connection: that of `queries`, if they are given. */
 export function pageReader(
   { read }: Pick<SqliteDatabase<{ readonly orders: ListQueries }>, "read">,
   queries?: ListQueries,
@@ -49,7 +49,7 @@ export function rangeQuery(db: DatabaseSync): (range: OrderRange) => FoundRange 
   };
 }
 
-/** Rows of one page: 80 to 140 KB, which are read in a fraction of a millisecond. Larger pages take longer per row. */
+/** 80 to 140 KB, which are read in a fraction of a millisecond. Larger pages take longer per row. */
 const PAGE_SIZE = 1_000;
 const PAGE_RANGE = BigInt(PAGE_SIZE);
 
@@ -66,7 +66,7 @@ export const FIRST_PAGE: PageStart = { id: MIN_INT64, isDense: false };
 
 type TextRow = readonly [json: string | null];
 
-/** Pages of the list. SQLite joins their rows, so that one string is transferred instead of an object per row. */
+/** SQLite joins the rows of a page, so that one string is transferred instead of an object per row. */
 export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage<PageStart> {
   const sql = {
     // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
@@ -88,7 +88,6 @@ export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage<
   const idAfter = (from: bigint, rows: number) =>
     (skipRows.get(from, rows) as readonly [id: bigint] | undefined)?.[0];
 
-  /** Reads exactly one page, wherever it ends. */
   function readRows(id: bigint): ListPage<PageStart> {
     const end = idAfter(id, PAGE_SIZE);
     const json = join(id, end);

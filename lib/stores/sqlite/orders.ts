@@ -24,29 +24,31 @@ type OrderDatabase = Pick<SqliteDatabase<{ readonly orders: OrderQueries }>, "re
 /** The orders of a SQLite store. */
 export interface SqliteOrderStore extends OrderStore {
   /**
-   * The same orders in a transaction of the caller: what is placed or changed there is committed with the caller's own
-   * rows, or not at all. `connection` has the same file open, and its transaction has begun; without one, calls reject with
-   * `InvalidInputError`. After any rejection, roll it back. An `OrderStore` takes records as they are: `createOrders({ store: orders.using(connection) })` validates them.
+   * The same orders in a transaction that has begun on `connection`, which has the same file open: what is placed or
+   * changed is committed with the caller's own rows, or not at all. Without one, calls reject with `InvalidInputError`.
+   * After any rejection, roll it back. `createOrders({ store: orders.using(connection) })` validates records, this does
+   * not.
    */
   using(connection: DatabaseSync): OrderStore;
 }
 
-export function createOrderStore({ read, write }: OrderDatabase): SqliteOrderStore {
+export function createOrderStore(database: OrderDatabase): SqliteOrderStore {
+  const { read, write } = database;
   return {
     place: (placed, at, origin) => write("durable", ({ orders }) => orders.place(placed, at, origin)),
     find: (id) => read(({ orders }) => orders.find(id)),
     apply: (id, event, at, origin) => write("durable", ({ orders }) => orders.apply(id, event, at, origin)),
     list: () => listPages(pageReader({ read })),
     page: (query) => readPage(query, (range) => read(({ orders }) => orders.range(range))),
-    countByStatus: () => countOrders({ read }),
+    countByStatus: () => countOrders(database),
     using: (connection) => createOrderStore(databaseOf(connection)),
   };
 }
 
-/** Orders that are counted at once. It takes a few milliseconds, in which other requests wait. */
+/** It takes a few milliseconds, in which other requests wait. */
 const MAX_COUNTED_ROWS = 10_000;
 
-async function countOrders({ read }: Pick<OrderDatabase, "read">): Promise<OrderCounts> {
+async function countOrders({ read }: OrderDatabase): Promise<OrderCounts> {
   const counted: [status: unknown, count: number][] = [];
   for (let from: bigint | undefined = MIN_INT64; from !== undefined; ) {
     const start: bigint = from;
@@ -83,15 +85,10 @@ type CountRow = readonly [status: string, count: bigint, lastId: bigint];
 
 type OrderRow = readonly [status: string, record: string, history: string];
 
-/**
- * Prepares the queries. Their tables are those of the file: without `main`, a temporary table of the caller with the same
- * name would be used.
- */
+/** Without `main`, a temporary table of the caller with the same name would be used. */
 export function orderQueries(db: DatabaseSync) {
   const reads = {
     select: "SELECT status, record, history FROM main.orders WHERE id = ?",
-  };
-  const counts = {
     countFrom: `SELECT status, count(*), max(id) FROM
       (SELECT id, status FROM main.orders WHERE id >= ? ORDER BY id LIMIT ?) GROUP BY status`,
   };
@@ -99,8 +96,7 @@ export function orderQueries(db: DatabaseSync) {
     update: "UPDATE main.orders SET status = ?, record = ?, history = history || ? WHERE id = ?",
     updateStatus: "UPDATE main.orders SET status = ?, history = history || ? WHERE id = ?",
   };
-  const { select } = prepareAll(db, reads, "setReturnArrays");
-  const { countFrom } = prepareAll(db, counts, "setReturnArrays", "setReadBigInts");
+  const { select, countFrom } = prepareAll(db, reads, "setReturnArrays", "setReadBigInts");
   const { update, updateStatus } = prepareAll(db, writes, "setReadBigInts");
 
   const rowOf = (id: bigint) => (isInt64(id) ? select.get(id) : undefined) as OrderRow | undefined;
@@ -138,7 +134,7 @@ export function orderQueries(db: DatabaseSync) {
   };
 }
 
-/** Rows of one INSERT. More of them save nothing. */
+/** Of one INSERT. More of them save nothing. */
 const MAX_INSERTED_ROWS = 50;
 
 function placeQuery(db: DatabaseSync) {

@@ -5,9 +5,8 @@ import { NEVER, toWaitingOrder } from "../order-rows.ts";
 import { prepareAll, type SqliteDatabase } from "./database.ts";
 
 /**
- * While there are these triggers, each write of an order adds it to the outbox, whoever writes. So a process that opened
- * the database before they were created does, too, and nothing is written while there are none. The number of semicolons
- * is the number of changes; see `packChange`.
+ * Each write of an order adds it to the outbox, also that of a process which opened the database before there were
+ * triggers. The number of semicolons is the number of changes; see `packChange`.
  */
 const TRIGGERS = {
   outbox_placed: `AFTER INSERT ON orders BEGIN
@@ -22,7 +21,7 @@ const TRIGGERS = {
 
 type OutboxStatements = ReturnType<typeof outboxStatements>;
 
-/** The outbox over the table `outbox`. Its writes need not survive a power failure: a delivery is then repeated. */
+/** Most writes need not survive a power failure: a delivery is then repeated. */
 export function createOutbox({
   read,
   write,
@@ -82,10 +81,8 @@ export function createOutbox({
 
 const toWaitingOrders = (rows: unknown) => (rows as readonly unknown[][]).map(toWaitingOrder);
 
-/** Selects orders that wait; see `toWaitingOrder`. */
-const select = (
-  condition: string,
-) => `SELECT o.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due
+const select = (condition: string) =>
+  `SELECT o.id, o.status, o.record, o.history, x.delivered, x.attempts, x.due
   FROM outbox x JOIN orders o ON o.id = x.id WHERE ${condition} LIMIT ?`;
 
 export function outboxStatements(db: DatabaseSync) {

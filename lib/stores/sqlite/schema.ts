@@ -1,20 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
 import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 
-/** "SOrd". Distinguishes our databases from those of other programs. */
+/** "SOrd". */
 const APPLICATION_ID = 0x534f7264;
 
-/** The version of the first script. Versions 1 to 4 were never released. */
+/** Versions 1 to 4 were never released. */
 const FIRST_VERSION = 5;
 
 /**
  * One script per schema version. Never change a released script; add another.
  *
  * `orders.record` is the record in wire form, so that listing copies text, and `history` its changes; see `packChange`.
- * `outbox` has a row for each order with changes that have not been delivered; see outbox.ts. Orders are counted by reading
- * them: a table of counts, or an index on `status`, would write more pages for each cancel. `api_keys.rejections_start` and
- * `rejections_count` are the rejections of the key in the minute that starts there (while the count is 0, the instant of
- * the first one), and `banned_until` the ban that followed; `used_at` is the minute of its last admitted request. `settings` holds what is true for the whole store: `environment`, that of its keys.
+ * Orders are counted by reading them: a table of counts, or an index on `status`, would write more pages for each cancel.
+ * `api_keys.rejections_start` and `rejections_count` are the rejections of the key in the minute that starts there (while
+ * the count is 0, the instant of the first one), and `used_at` is the minute of its last admitted request.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE orders (
@@ -85,16 +84,11 @@ export const MIGRATIONS: readonly string[] = [
   "DROP TRIGGER count_changed; DROP TRIGGER count_deleted; DROP TABLE order_counts;",
 ];
 
+const versionAfter = (scripts: readonly string[]) => FIRST_VERSION + scripts.length - 1;
+
 export const SCHEMA_VERSION = versionAfter(MIGRATIONS);
 
-function versionAfter(scripts: readonly string[]): number {
-  return FIRST_VERSION + scripts.length - 1;
-}
-
-/**
- * Migrates a database to the current version in one transaction. Throws, and changes nothing, if another program, an
- * unreleased version or a newer one wrote it. With `existing`, an empty database is an error too.
- */
+/** Throws, and changes nothing, as `versionOf` does; with `existing`, also for an empty database. */
 export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIONS } = {}): void {
   const target = versionAfter(scripts);
   const version = versionOf(db, target);
@@ -115,10 +109,7 @@ export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIO
   }
 }
 
-/**
- * Reads the schema version, 0 for an empty database. Throws for a database of another program, of an unreleased version
- * or of one above `supported`.
- */
+/** 0 for an empty database. Throws for one of another program, of an unreleased version or of one above `supported`. */
 export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number {
   // One statement, so that a migration by another process is seen entirely or not at all.
   const inspect = db.prepare(
@@ -151,7 +142,6 @@ export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number 
 const SELECT_SCHEMA = `SELECT name, sql FROM sqlite_schema
   WHERE sql > '' AND name NOT IN ('outbox_placed', 'outbox_changed') AND name NOT GLOB 'sqlite_stat*' ORDER BY name`;
 
-/** The version whose tables, indexes and triggers a database has, each exactly. */
 function versionOfTables(db: DatabaseSync): number | undefined {
   const Database = db.constructor as typeof DatabaseSync;
   const schemaOf = (each: DatabaseSync) => JSON.stringify(each.prepare(SELECT_SCHEMA).all());

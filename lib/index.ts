@@ -1,15 +1,7 @@
 /**
  * The rules of a shop's orders API, without a vendor: the order state machine, the plan limits, API keys and
  * admission, custom domains. They are pure functions and tables. `createOrders`, `createAccounts` and `verifyHosts`
- * apply them through the store or the DNS resolver that they are given.
- *
- * ```ts
- * import { transition } from "store-orders";
- *
- * const order = { record: { id: 1001n }, status: "pending" } as const;
- * const result = transition(order, "cancel", Date.now());
- * if (result.ok) console.log(result.order.status); // cancelled
- * ```
+ * apply them through the store or the DNS resolver that they are given. See lib/README.md.
  *
  * To serve the API, begin with `createHandler` in `store-orders/http`. The parts below are entry points of their own:
  * `store-orders/orders`, `/plans`, `/accounts` and `/domains`.
@@ -17,20 +9,16 @@
  * @module store-orders
  */
 
-// Orders: the record, its state machine, and where orders are stored.
 export * from "./orders/index.ts";
 export { orderSchema } from "./orders/order-schema.ts";
 
-// Plans: their limits, and the windows in which requests count.
 export * from "./plans/index.ts";
 
-// Accounts: API keys, and whether a request is admitted.
 export * from "./accounts/index.ts";
 
 // A store: orders and accounts in one database. To write your own, see lib/stores/README.md.
 export { MAX_STORE_CALL_MS, type Store } from "./stores/store.ts";
 
-// Domains: the hosts under which a project serves the API.
 export * from "./domains/index.ts";
 
 // What all of these share: time, errors, and the errors of hooks.

@@ -7,20 +7,17 @@ import type { Environment, ParsedKey } from "./api-key.ts";
 import type { ImportedKeys } from "./imported-keys.ts";
 
 /**
- * A store of accounts. Every method is atomic across all processes that share the database, and rejects with
- * `StoreUnavailableError` if the store cannot be reached. A change by an operator is durable when the promise resolves.
- * The counts of `admit` and `recordRejections` survive the process; a power failure may lose the most recent ones.
+ * Every method is atomic across all processes that share the database, and rejects with `StoreUnavailableError` if the
+ * store cannot be reached. A change by an operator is durable when the promise resolves. A power failure may lose the
+ * most recent counts of `admit` and `recordRejections`.
  */
 export interface AccountStore {
-  /**
-   * True if a key is looked up in microseconds, since the data is in this process or in its files. Then each unknown key is
-   * looked up. Any other store is asked about few in a second: see lib/README.md#unknown-keys.
-   */
+  /** True if the data is in this process or its files. Others get few unknown keys: see lib/README.md#unknown-keys. */
   readonly isLocal?: boolean | undefined;
 
   /**
-   * The orders on which `admit` performs an operation, compared by identity. The caller performs it after the admission
-   * on any other, such as a wrapper of these, and if there are none. A wrapper of both names the orders that it returns.
+   * The orders on which `admit` performs an operation, compared by identity: the caller performs it on any other, such
+   * as a wrapper of these. A wrapper of both names the orders that it returns.
    */
   readonly performsOn?: OrderStore | undefined;
 
@@ -33,28 +30,18 @@ export interface AccountStore {
   /** Records the environment of the store's keys, unless one is recorded, and returns the one that is. */
   recordEnvironment(environment: Environment): Promise<Environment>;
 
-  /**
-   * Adds an account. Fails with `account_exists` if the identifier is taken. Like `update`, it rejects with
-   * `InvalidInputError` if another account has one of the keys, where the store can tell; nothing is written.
-   */
+  /** Fails with `account_exists`. Like `update`, rejects with `InvalidInputError` for a key of another account. */
   create(account: AccountSettings): Promise<AccountResult>;
 
-  /** Returns the account, or `undefined` if there is none. */
   find(id: string): Promise<Account | undefined>;
 
   /** Lists at most `limit` accounts beyond `after`, ascending by identifier. They are read on demand. */
   list(after?: string, limit?: number): AsyncIterable<Account>;
 
-  /**
-   * Replaces the settings with those that `updater` returns; a failure changes nothing. `updater` must be pure, because
-   * it can be called several times. Counters and bans stay unchanged.
-   */
+  /** `updater` must be pure, because it can be called several times. Counters and bans stay unchanged. */
   update(id: string, updater: (account: AccountSettings) => AccountResult): Promise<AccountResult>;
 
-  /**
-   * Deletes an account with its keys, which are invalid from their next request on, and returns its settings. Fails with
-   * `account_not_found` if there is none.
-   */
+  /** The keys are invalid from their next request on. Fails with `account_not_found`. */
   delete(id: string): Promise<AccountResult>;
 
   /** Sets the counters of both windows to zero. Bans stay. Fails with `account_not_found` if there is no account. */
@@ -64,12 +51,10 @@ export interface AccountStore {
   unban(accountId: string, keyId: string): Promise<void>;
 
   /**
-   * Applies `decideAdmission` to the key's account: exact for any number of processes, and never cached. The end of a
-   * ban may remove it, but not the count of the key's rejections.
-   *
-   * A store with transactions may perform `operation` on the orders that it `performsOn`, in the one that admits the
-   * request, and return its `outcome`; both are then durable if it changes an order. Without an outcome, the caller
-   * performs it. A caller that uses other orders passes no operation.
+   * Applies `decideAdmission`: exact for any number of processes, and never cached. The end of a ban may remove it, but
+   * not the count of the key's rejections. A store with transactions may perform `operation` on the orders that it
+   * `performsOn`, in the one that admits the request, and return its `outcome`; both are then durable if it changes an
+   * order. Without an outcome, the caller performs it.
    */
   admit(
     key: ParsedKey,
@@ -79,8 +64,8 @@ export interface AccountStore {
   ): Promise<Admission>;
 
   /**
-   * Applies `decideRejections`: counts requests that were rejected without a call of the store, and bans the key if
-   * there are too many. The caller leaves out those that do not count (`BAN_GRACE_MS`), and does not repeat it.
+   * Applies `decideRejections` to requests that were rejected without a call of the store. The caller leaves out those
+   * that do not count (`BAN_GRACE_MS`), and does not repeat it.
    */
   recordRejections(key: ParsedKey, count: number, at: Instant, policy?: BanPolicy): Promise<void>;
 }

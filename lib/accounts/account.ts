@@ -21,7 +21,6 @@ export type AccountErrorCode = keyof typeof ACCOUNT_ERRORS;
 export interface ApiKey {
   /** `<account>.<10 characters>`. Not a secret. */
   readonly id: string;
-  /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
   /** What people call it, such as the program that uses it. Not unique. */
   readonly name?: string;
@@ -52,7 +51,6 @@ export interface RejectionCount {
 /** An account as a store keeps it: settings, usage and rejections. See lib/stores/README.md#admission. */
 export interface Account extends AccountSettings {
   readonly usage: Usage;
-  /** By key identifier. */
   readonly rejections: Readonly<Record<string, RejectionCount>>;
   /** The minute of the last admitted request by key identifier, if the store keeps it. Missing for a key without one. */
   readonly lastUses?: Readonly<Record<string, Instant>>;
@@ -73,13 +71,11 @@ export function explainAccountError(failure: AccountFailure): string {
     : message;
 }
 
-/** The largest number of active keys of an account. */
 export const MAX_ACTIVE_KEYS = 20;
 
 /** The number of inactive keys that are kept for reference. Older ones are deleted, so that an account stays small. */
 const MAX_INACTIVE_KEYS = 20;
 
-/** The longest overlap of a rotation, in milliseconds: 90 days. */
 export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
 /** True until the key is revoked or expires, also while it is banned. */
@@ -97,9 +93,7 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
   return { ok: true, account: { ...account, keys: [...inactive, ...active, key] } };
 }
 
-/**
- * Adds a successor with the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated once.
- */
+/** The successor has the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated once. */
 export function rotateKey(
   account: AccountSettings,
   keyId: string,
@@ -132,10 +126,7 @@ function withKey(account: AccountSettings, key: ApiKey): AccountSettings {
   return { ...account, keys: account.keys.map((known) => (known.id === key.id ? key : known)) };
 }
 
-/**
- * The end of the ban of a key, 0 unless it is banned at an instant. A ban whose minute a wrong clock opened is ignored,
- * like such a window.
- */
+/** The end of a ban, 0 without one. A ban whose minute a wrong clock opened is ignored, like such a window. */
 export function banEndAt(rejections: RejectionCount | undefined, at: Instant): Instant {
   const { windowStart, bannedUntil = 0 } = rejections ?? { windowStart: 0 };
   return bannedUntil > at && windowStart <= at + MAX_CLOCK_SKEW_MS ? bannedUntil : 0;

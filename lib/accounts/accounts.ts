@@ -48,12 +48,8 @@ export type KeyResult = IssuedKey | AccountFailure;
 
 /** Operations on accounts and keys. Each rejects with `InvalidInputError` or `StoreUnavailableError`. */
 export interface Accounts<Name extends string = Plan> {
-  /** Creates an account without keys. */
   create(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
-  /**
-   * Changes the plan. The current windows keep their counts and get the new limits. Takes effect at the next request, a
-   * larger plan within a second, because rejections are cached; see lib/stores/README.md#admission.
-   */
+  /** The windows keep their counts. A larger plan takes effect within a second: see lib/stores/README.md#admission. */
   setPlan(accountId: string, plan: PlanAssignment<Name>): Promise<AccountResult>;
   /** Deletes an account with its keys, which are invalid from their next request on. Its orders stay. */
   delete(accountId: string): Promise<AccountResult>;
@@ -65,8 +61,8 @@ export interface Accounts<Name extends string = Plan> {
     options?: { readonly expiresAt?: Instant; readonly name?: string },
   ): Promise<KeyResult>;
   /**
-   * Adds a key that another system has issued, by its SHA-256 in hexadecimal; see lib/README.md#existing-keys. Of a key
-   * that the account has, nothing changes, so a retry is safe, and one that it keeps as revoked stays revoked.
+   * Adds a key by its SHA-256 in hexadecimal; see lib/README.md#existing-keys. Of a key that the account has, nothing
+   * changes, so a retry is safe, and a revoked one stays revoked.
    */
   importKey(
     accountId: string,
@@ -74,7 +70,6 @@ export interface Accounts<Name extends string = Plan> {
   ): Promise<ImportedKey | AccountFailure>;
   /** Issues a successor with the name and the expiry of the old key, which expires after `overlapMs` or earlier. */
   rotateKey(keyId: string, options: { readonly overlapMs: number }): Promise<KeyResult>;
-  /** Revokes a key at once. */
   revokeKey(keyId: string): Promise<AccountResult>;
   /** Lifts the ban of a key and resets its rejection count. */
   unbanKey(keyId: string): Promise<AccountResult>;
@@ -102,10 +97,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
   if (environment !== undefined && !isEnvironment(environment))
     throw invalidInput("environment", "Choose one of test, live.");
 
-  /**
-   * Issues a key, which `change` adds. The store keeps the environment of its first key for good: so it is recorded only
-   * before a change that is going to succeed, and no other can be issued.
-   */
+  /** The first key fixes the environment of the store, which is recorded only before a change that will succeed. */
   async function issue(
     accountId: string,
     change: (account: AccountSettings, key: Pick<ApiKey, "id" | "hash">) => AccountResult,
@@ -170,9 +162,8 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
     },
 
     async rotateKey(keyId, { overlapMs }) {
-      if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS)) {
+      if (!(Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS))
         throw invalidInput("overlapMs", `Use an overlap from 0 to ${MAX_OVERLAP_MS / DAY_MS} days.`);
-      }
       const at = clock();
       const accountId = accountInKeyId(keyId);
       return issue(accountId, (account, key) => rotateKey(account, keyId, key, overlapMs, at));
@@ -210,7 +201,6 @@ export const ACCOUNT_ID_RULE =
 const HASH_RULE = "Give the SHA-256 of the whole key, as 64 hexadecimal digits in lower case.";
 const NAME_RULE = "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.";
 
-/** The settings of a new key. Throws `InvalidInputError` if one is invalid. */
 function keySettings(given: Pick<ApiKey, "name" | "expiresAt">, at: Instant) {
   // Without an expiry, a key is valid for ever.
   assertOptions(given, ["name", "expiresAt"]);
@@ -226,7 +216,6 @@ function added(account: AccountSettings, keyId: string): ImportedKey {
   return { ok: true, accountId: account.id, keyId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
-/** The account in the identifier of a key, `<account>.<10 characters>`. */
 function accountInKeyId(keyId: string): string {
   return keyId.slice(0, Math.max(0, keyId.lastIndexOf(".")));
 }

@@ -28,10 +28,7 @@ export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15
 /** The longest ban: 90 days. */
 export const MAX_BAN_MS = 90 * DAY_MS;
 
-/**
- * What is rejected within this time of a key's first rejection in a minute does not count towards a ban: it was in flight
- * already, or is the first that another process of the same caller hears of the limit.
- */
+/** What is rejected so soon after the first in a minute does not count: it was in flight. See lib/README.md#bans. */
 export const BAN_GRACE_MS = 10_000;
 
 /** Throws `InvalidInputError` with every issue of a ban policy: one without numbers would never ban. */
@@ -46,10 +43,7 @@ export function validateBanPolicy({ maxRejections, durationMs }: BanPolicy): voi
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-/**
- * The rules of an admission besides its account: the ban policy and the plans. With `maxRejections: Infinity`, which
- * only reports, rejections are not counted either, so that none of them bans a key once another policy applies.
- */
+/** The ban policy and the plans. `maxRejections: Infinity` only reports: nothing is counted that could ban later. */
 export interface AdmissionPolicy extends BanPolicy {
   /** @default PLAN_LIMITS */
   readonly plans?: PlanTable | undefined;
@@ -59,7 +53,6 @@ export interface AdmissionPolicy extends BanPolicy {
 export interface KeyState extends PlanAssignment<string> {
   readonly accountId: string;
   readonly usage: Usage;
-  /** The part of the key that admission needs. */
   readonly key: Pick<ApiKey, "id" | "hash"> & Partial<ApiKey>;
   readonly rejections?: RejectionCount | undefined;
 }
@@ -79,7 +72,6 @@ export interface Rejection extends Failure<"rate_limit_exceeded" | "api_key_bann
   readonly retryAfterSeconds: number;
   /** The key's rejections in this minute, with this one if it counts. */
   readonly rejections: RejectionCount;
-  /** True if this request started the ban. */
   readonly startsBan: boolean;
 }
 
@@ -109,8 +101,8 @@ export interface Decision {
 }
 
 /**
- * Decides whether to admit one request of a key at an instant. Pure. An admitted request counts in both windows, a
- * rejected one in neither; the one that exceeds `policy.maxRejections` starts the ban. See `BAN_GRACE_MS`.
+ * Decides whether to admit one request of a key. Pure. An admitted request counts in both windows, a rejected one in
+ * neither; the one that exceeds `policy.maxRejections` starts the ban. See `BAN_GRACE_MS`.
  */
 export function decideAdmission(
   state: KeyState | undefined,
@@ -137,9 +129,8 @@ export function decideAdmission(
   if (check.ok) return { admission: { ok: true, caller, quota }, save: { usage: check.usage } };
 
   const rejections = addRejection(state, at, policy);
-  if (rejections.bannedUntil !== undefined) {
+  if (rejections.bannedUntil !== undefined)
     return { admission: banned(caller, quota, rejections, at, true), save: { rejections } };
-  }
   const { code, retryAfterSeconds } = check;
   const admission: Rejection = {
     ok: false,
@@ -165,10 +156,7 @@ export function withoutOneRequest(state: KeyState | undefined): KeyState | undef
   return { ...state, usage };
 }
 
-/**
- * Counts requests that were rejected without a call of the store and are not in the grace: see `isInGrace`. Returns what to
- * save, `undefined` if nothing changes: the key is unknown, inactive or banned, or the minute has ended.
- */
+/** Counts rejections without a store call. `undefined` if the key is unknown, inactive or banned, or the minute over. */
 export function decideRejections(
   state: KeyState | undefined,
   count: number,

@@ -10,22 +10,14 @@ import {
   usageAt,
 } from "../plans/windows.ts";
 
-/** Limits unauthenticated callers by their network, in this process. See lib/README.md#unauthenticated-callers. */
-export interface AnonymousCallers {
-  /** Counts a request if it is within the limits. */
-  count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota };
-  peek(address: string, at: Instant): Quota;
-  unused(at: Instant): Quota;
-}
-
 interface Counter {
   usage: Usage;
   minute: number;
 }
 
 /**
- * Creates the counters, for at most `capacity` networks. A network without a request in the current minute makes room for a
- * new one; if each has one, new networks share a counter.
+ * Counters for at most `capacity` networks. One without a request in the current minute makes room for a new one; if
+ * each has one, new networks share a counter. See lib/README.md#unauthenticated-callers.
  */
 export function createAnonymousCallers({
   capacity = 50_000,
@@ -33,7 +25,7 @@ export function createAnonymousCallers({
 }: {
   readonly capacity?: number;
   readonly limits?: PlanLimits;
-} = {}): AnonymousCallers {
+} = {}) {
   /** In the order of their last minute with a request. */
   const counters = new Map<string, Counter>();
   const overflow = createCounter();
@@ -63,7 +55,8 @@ export function createAnonymousCallers({
   }
 
   return {
-    count(address, at) {
+    /** Counts a request if it is within the limits. */
+    count(address: string, at: Instant): { readonly withinLimit: boolean; readonly quota: Quota } {
       const counter = useCounter(networkOf(address).site, Math.floor(at / MINUTE_MS));
       const check = checkLimits(limits, counter.usage, at);
       if (check.ok) counter.usage = check.usage;
@@ -71,22 +64,21 @@ export function createAnonymousCallers({
       return { withinLimit: check.ok, quota: { limit, remaining, resetsAt } };
     },
 
-    peek(address, at) {
+    peek(address: string, at: Instant): Quota {
       // Nothing is counted in `overflow` before there is no room.
       const { usage } = counters.get(networkOf(address).site) ?? overflow;
       return tightestQuota(usageAt(usage, at), limits);
     },
 
-    unused: (at) => tightestQuota(usageAt(NO_USAGE, at), limits),
+    unused: (at: Instant): Quota => tightestQuota(usageAt(NO_USAGE, at), limits),
   };
 }
 
 const createCounter = (): Counter => ({ usage: NO_USAGE, minute: 0 });
 
 /**
- * The network that a caller counts for: an IPv4 address, or an IPv6 /48 (`site`), whose /64 is the `subnet`. Reads an address
- * as a socket or a proxy reports it: with a port, a zone, zero-padded, or IPv4 mapped or translated to IPv6 (RFC 6052, 2.1).
- * All that is not an address is one network.
+ * The network of a caller: an IPv4 address, or an IPv6 /48 (`site`) whose /64 is the `subnet`. With a port, a zone,
+ * zero-padded, or IPv4 mapped or translated to IPv6 (RFC 6052, 2.1). All that is not an address is one.
  */
 export function networkOf(address: string): { readonly site: string; readonly subnet?: string | undefined } {
   const text = address.trim().toLowerCase();

@@ -76,10 +76,7 @@ export function keyIdOf(accountId: string, hash: string): string {
   return `${accountId}.${shortHash(hash).slice(-10)}`;
 }
 
-/**
- * Removes the secrets of keys, and those that sign webhooks, from a string for logs. The start of each key remains, to
- * identify its account.
- */
+/** Removes the secrets of keys and of webhooks, for logs. The start of each key remains, to identify its account. */
 export function redactKeys(text: string): string {
   return text.replace(KEY_PATTERN, "$1…").replace(/(whsec_)[A-Za-z0-9+/=]+/gi, "$1…");
 }

@@ -17,10 +17,7 @@ export interface FoundKey {
   readonly keyId: string;
 }
 
-/**
- * Finds the keys within a string, such as a header or a line of a log: ours, and those that were imported into the
- * store, which is asked about every word.
- */
+/** Finds the keys in a string, such as a line of a log. The store is asked about every word, for imported ones. */
 export async function findKeys(text: string, imported?: ImportedKeys): Promise<readonly FoundKey[]> {
   const accounts = new Map<string, string>();
   for (const word of text.split(/[^\w-]+/)) {

@@ -9,10 +9,7 @@ import { isAccountId, OWN_BEGINNING } from "./api-key.ts";
  * `StoreUnavailableError` if the store cannot be reached.
  */
 export interface ImportedKeys {
-  /**
-   * Records the account of a key, durably, before the account gets the key. Rejects with `InvalidInputError` if another
-   * account has it, where the store can tell.
-   */
+  /** Durable before the account gets the key. Rejects with `InvalidInputError` if it knows it as another account's. */
   record(hash: string, accountId: string): Promise<void>;
   /** True once a key has been recorded, also if it is gone. */
   exist(): Promise<boolean>;
@@ -26,10 +23,7 @@ export type FindAccount = (hash: string, key: string) => string | undefined | Pr
 /** The pause before the store is asked again whether any key was imported. */
 const NONE_IMPORTED_MS = 5_000;
 
-/**
- * Creates the search over the keys that a store has imported, or over those of the embedder's own function, which is
- * called for each request. `known` has accounts by the hashes of keys, for which nothing is read.
- */
+/** `known` has accounts by the hashes of keys, for which nothing is read. A function of the embedder is always called. */
 export function createKeyOwners(
   imported: ImportedKeys | undefined,
   accountOf: FindAccount | undefined,

@@ -8,7 +8,6 @@ const MAX_LOOKUPS_PER_ADDRESS = 20;
 /** The most look-ups in a second for an account, and for an IPv6 /48. */
 const MAX_LOOKUPS_PER_GROUP = 100;
 
-/** How long a caller without a look-up is told to wait. */
 export const LOOKUP_PAUSE_SECONDS = 1;
 
 /** Names in each of two generations: those that were refused within the last seconds also of a flood. */
@@ -26,9 +25,8 @@ interface Share {
 }
 
 /**
- * Limits the look-ups of keys, or hosts, that a process does not know, so that a flood of made-up ones costs a database
- * little. In the second after somebody was refused, half of the look-ups are for names that were refused and have waited as
- * told: otherwise a flood would take each place before a valid key does.
+ * Limits the look-ups of keys or hosts that a process does not know. In the second after somebody was refused, half of
+ * the look-ups are for names that were refused and have waited as told: otherwise a flood would take each place.
  */
 export function createLookupLimit() {
   let second = 0;
@@ -79,9 +77,8 @@ export function createLookupLimit() {
     },
 
     /**
-     * Runs the look-up of a name, one at a time: requests of the same name wait for it, and then go on if it is known.
-     * Otherwise one of them looks it up again, since it may have become known, and the others get `undefined`. Rejects
-     * with `StoreUnavailableError` after the time of a store call.
+     * Requests of the same name wait for its look-up, and go on if it is known then. Otherwise one of them looks it up
+     * again, and the others get `undefined`. Rejects with `StoreUnavailableError` after the time of a store call.
      */
     async share<T>(name: string, isKnown: () => boolean, lookUp: () => Promise<T>): Promise<T | undefined> {
       const first = underWay.get(name);

@@ -20,14 +20,11 @@ import type { ParsedKey } from "./api-key.ts";
  *               by key, for 1 s                                  decides, counts, bans
  *               "rejected a moment ago":                         ^
  *               429 from memory, counted                         │
- *                  │                                             │
  *                  └── unreported rejections ── recordRejections(count)
- *                      before the store decides about the key again, which is at the latest when they are a fifth of
- *                      the ban's threshold or could complete it; otherwise a second after the first of them. If that
- *                      fails, they are dropped: the store may have counted them, and a ban must never come early
  *
- * They do not travel with the next `admit`, because there may be none within the second: each store would get a second way to
- * count them, and this one would stay.
+ * They are reported before the store decides about the key again, when they are a fifth of the ban's threshold or could
+ * complete it, and a second after the first of them. If that fails, they are dropped: the store may have counted them, and
+ * a ban must never come early. They do not travel with `admit`, because there may be none within the second.
  */
 
 const TTL_MS = 1_000;
@@ -38,7 +35,6 @@ const MAX_KEYS = 10_000;
 /** The time for which a rejection stays unreported. With the call itself, that is within a second. */
 const REPORT_AFTER_MS = 900;
 
-/** The number of reports that are sent at once when many keys are due. */
 const MAX_PARALLEL_REPORTS = 16;
 
 /** A rejection by the store, and the requests that were rejected from memory since. */
@@ -60,12 +56,9 @@ interface RejectedKey {
 }
 
 /**
- * Caches rejections for one second, so that a flood of rejected requests costs next to nothing. A request is never
- * admitted from memory.
- *
- * Rejections from memory are counted: the store is told of them before it decides about the key again, and within a
- * second. So one process bans exactly, and each further one adds at most a fifth of the threshold. A change by an
- * operator takes effect at once if it is applied through this store, and within a second otherwise.
+ * Caches rejections for one second. A request is never admitted from memory. A process bans exactly, and each further
+ * one adds at most a fifth of the threshold. A change by an operator takes effect at once if it is applied through this
+ * store, and within a second otherwise.
  */
 export function withRejectionCache(accounts: AccountStore): AccountStore {
   const rejected = new Map<string, RejectedKey>();

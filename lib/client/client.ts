@@ -42,26 +42,17 @@ export type CancelResult =
 
 /** The operations of the service. Every error that is not part of a result is thrown as a `StoreOrdersError`. */
 export interface Client {
-  /**
-   * Iterates over every order, ascending by id, in bounded memory, with one request. Throws `IncompleteListError` if
-   * the list ends early, `MalformedListError` if it is invalid.
-   */
+  /** Every order, ascending by id, in bounded memory. Throws `IncompleteListError` or `MalformedListError`. */
   list(options?: CallOptions): AsyncGenerator<OrderRecord, void, undefined>;
   /** Cancels a pending order; safe to repeat. Rejects with `InvalidInputError` if the identifier is not an integer. */
   cancel(id: bigint, options?: CallOptions): Promise<CancelResult>;
-  /**
-   * Reads a page of orders. Only a service with the preview of v2 has pages; see lib/http/v2-preview.md#the-preview-of-v2.
-   * Rejects with `MalformedListError` if the response is not one.
-   */
+  /** Only a service with the preview of v2 has pages. Rejects with `MalformedListError`. See lib/http/v2-preview.md. */
   page(query?: PageQuery, options?: CallOptions): Promise<OrdersPage>;
   /** Iterates over pages, from that of the query to the last one. Each is a request, and a call with its own time limits. */
   pages(query?: PageQuery, options?: CallOptions): AsyncGenerator<OrdersPage, void, undefined>;
 }
 
-/**
- * Creates a client: one per key, because its requests share a queue. Throws `InvalidInputError` if an option is
- * invalid.
- */
+/** Creates a client: one per key, because its requests share a queue. Throws `InvalidInputError`. */
 export function createClient(options: ClientOptions): Client {
   checkOptions(Object(options));
   const { baseUrl, apiKey, maxAttempts = 5, maxWaitMs = 120_000 } = options;
@@ -194,7 +185,6 @@ function checkOptions(options: ClientOptions): void {
   if (issues.length > 0) throw new InvalidInputError(issues);
 }
 
-/** Returns how to fix a base URL. `undefined` if it is valid. */
 function findBaseUrlProblem(text: string): string | undefined {
   const url = typeof text === "string" && !/[?#]/.test(text) ? URL.parse(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")

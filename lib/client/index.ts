@@ -1,25 +1,13 @@
 /**
  * A client of the service, on `fetch`: identifiers as `bigint`, lists of any length in bounded memory, and one
- * request queue per key, so it stays within the rate limits and is never banned. Runs in Node and in a browser.
- *
- * ```ts
- * const orders = createClient({ baseUrl: "https://orders.example.com/v1", apiKey });
- * for await (const order of orders.list()) console.log(order.id);
- * const cancelled = await orders.cancel(1001n);
- * if (!cancelled.ok) console.log(cancelled.code); // "order_already_shipped"
- * ```
+ * request queue per key, so it stays within the rate limits and is never banned. Runs in Node and in a browser. See
+ * lib/client/README.md.
  *
  * @module store-orders/client
  */
 export { InvalidInputError, isInvalidInput, StoreOrdersError } from "../core/errors.ts";
 export type { OrderRecord } from "../orders/order.ts";
-export {
-  type CallOptions,
-  type CancelResult,
-  type Client,
-  createClient,
-  type PageQuery,
-} from "./client.ts";
+export { type CallOptions, type CancelResult, type Client, createClient, type PageQuery } from "./client.ts";
 export {
   ApiError,
   IncompleteListError,

@@ -5,12 +5,9 @@ import { ORDER_FIELDS, type OrderRecord } from "../orders/order.ts";
 import { parseFields } from "../orders/wire.ts";
 import { IncompleteListError, MalformedListError } from "./client-errors.ts";
 import { cancelBody, type OpenedBody } from "./response.ts";
-import { startTimeLimit, type TimeLimit } from "./time-limit.ts";
+import { startTimeLimit } from "./time-limit.ts";
 
-/**
- * Yields the orders of a body while it arrives. Throws `IncompleteListError` if it ends early, `MalformedListError` if
- * it is not a list of orders, `TimeoutError` if it stalls.
- */
+/** Yields the orders of a body. Throws `IncompleteListError`, `MalformedListError`, or `TimeoutError` if it stalls. */
 export async function* parseOrders(
   { firstChunk, reader }: OpenedBody,
   { idleTimeoutMs, signal }: { idleTimeoutMs: number; signal: AbortSignal },
@@ -19,7 +16,7 @@ export async function* parseOrders(
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
   /** Restarted at each order, not at each chunk, so that chunks without an order cannot extend it. */
-  let idle: TimeLimit | undefined;
+  let idle: ReturnType<typeof startTimeLimit> | undefined;
 
   async function readChunk(): Promise<Uint8Array | undefined> {
     idle ??= startTimeLimit("idle", idleTimeoutMs, signal);
@@ -70,10 +67,7 @@ const GRAMMAR = {
 
 type State = keyof typeof GRAMMAR;
 
-/**
- * Parses a JSON array of orders incrementally, from chunks that are split anywhere. It buffers at most one element,
- * however long the list is.
- */
+/** Parses a JSON array from chunks that are split anywhere. It buffers at most one element, however long the list is. */
 function createOrderParser() {
   let state: State = "before";
   let count = 0;
@@ -130,7 +124,6 @@ function createOrderParser() {
       }
     },
 
-    /** Throws `IncompleteListError` unless the array was closed. */
     end(): void {
       const read = state === "element" ? count - 1 : count;
       if (state !== "done") throw new IncompleteListError(`The list ended early, after order ${read}.`);
@@ -165,7 +158,6 @@ export interface OrdersPage {
   readonly damaged?: readonly bigint[];
 }
 
-/** Parses the body of a page. Throws `MalformedListError` if it is not one. */
 export function parsePage(text: string): OrdersPage {
   const { orders, next, damaged } = Object(parseJson(text));
   if (![orders, damaged ?? []].every(Array.isArray) || (next !== undefined && typeof next !== "string"))

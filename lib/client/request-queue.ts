@@ -18,20 +18,11 @@ interface RateLimitWindow {
   readonly resetsInMs: number;
 }
 
-/** The queue of all requests of one key, first in, first out, which keeps the key within its limits. */
-export interface RequestQueue {
-  /**
-   * Resolves when the request may be sent, or at once with `retryAt` if it would wait longer than `maxWaitMs` or beyond
-   * the deadline.
-   */
-  acquire(options: {
-    readonly signal: AbortSignal;
-    /** As a time of `elapsedMs`. */
-    readonly deadline: number;
-    readonly maxWaitMs: number;
-  }): Promise<{ readonly retryAt: Instant } | undefined>;
-  /** Must be called exactly once for each turn: when the headers arrive, or when the request fails. */
-  release(feedback: QueueFeedback): void;
+/** When to send a request. The deadline is a time of `elapsedMs`. */
+interface Turn {
+  readonly signal: AbortSignal;
+  readonly deadline: number;
+  readonly maxWaitMs: number;
 }
 
 const MAX_IN_FLIGHT = 8;
@@ -41,11 +32,10 @@ const MAX_WINDOWS = 4;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates a queue. While the limits are unknown, one request is sent at a time. After that, at most a tenth of the
- * remaining quota is in flight, so that several processes that share an account get few 429s. Times are those of
- * `elapsedMs`, because the clock can be set while a request waits.
+ * While the limits are unknown, one request is sent at a time. After that, at most a tenth of the remaining quota is in
+ * flight, so that several processes that share an account get few 429s.
  */
-export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => number): RequestQueue {
+export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => number) {
   /** By reset time: the lowest reported quota, which may not include the requests in flight. */
   const windows = new Map<number, { readonly remainingRequests: number; readonly endsAt: number }>();
   /** The end of the longest wait. Fake timers may have ended it without a change of the time. */
@@ -71,7 +61,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
   }
 
   return {
-    async acquire({ signal, deadline, maxWaitMs }) {
+    /** Resolves at once with `retryAt` if the request would wait longer than `maxWaitMs` or beyond the deadline. */
+    async acquire({ signal, deadline, maxWaitMs }: Turn): Promise<{ readonly retryAt: Instant } | undefined> {
       const previousTurn = lastTurn;
       const { promise, resolve: releaseTurn } = Promise.withResolvers<void>();
       lastTurn = promise;
@@ -99,7 +90,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
       }
     },
 
-    release({ window, pauseMs = 0 }) {
+    /** Must be called exactly once for each turn: when the headers arrive, or when the request fails. */
+    release({ window, pauseMs = 0 }: QueueFeedback): void {
       inFlight--;
       changed.resolve();
       changed = Promise.withResolvers();
@@ -124,13 +116,9 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
 /** The minute allows for clocks that differ slightly. */
 const MAX_RESET_MS = DAY_MS + 60_000;
 
-/** The shortest pause after a 429 without `Retry-After`. */
 const MIN_PAUSE_MS = 1_000;
 
-/**
- * Reads `X-RateLimit-Remaining`, `X-RateLimit-Reset` and `Retry-After` (RFC 9110, section 10.2.3). Instants are compared
- * with the response's own `Date`, so a skewed client clock does not matter.
- */
+/** See RFC 9110, section 10.2.3. Compared with the response's own `Date`, so a skewed client clock does not matter. */
 export function readFeedback({ status, headers }: Response, now: Instant, jitterMs: number): QueueFeedback {
   const serverNow = parseHttpDate(headers.get("date"), now) ?? now;
   const found = readWindow(headers, serverNow) ?? readWindow(headers, now);

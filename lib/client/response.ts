@@ -43,9 +43,7 @@ export function cancelBody(body: ReadableStreamDefaultReader | ReadableStream | 
   body?.cancel().catch(() => {});
 }
 
-/** Far above the size of any Error body. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** The longest text of a response that an error carries. */
 const MAX_TEXT_CHARS = 500;
 
 /** Reads an unsuccessful response. A proxy may have sent it, so a code is accepted only with its own status. */

@@ -2,7 +2,7 @@ import { abortable } from "../core/concurrency.ts";
 import { backoffMs } from "../core/time.ts";
 import { ApiError, NetworkError, RateLimitedError } from "./client-errors.ts";
 import type { ClientOptions } from "./options.ts";
-import { type QueueFeedback, type RequestQueue, readFeedback } from "./request-queue.ts";
+import { type createRequestQueue, type QueueFeedback, readFeedback } from "./request-queue.ts";
 import { readError } from "./response.ts";
 import { startTimeLimit } from "./time-limit.ts";
 
@@ -20,13 +20,10 @@ interface ApiRequest<T> {
 
 interface SenderOptions
   extends Required<Omit<ClientOptions, "baseUrl" | "elapsedMs" | "idleTimeoutMs" | "totalTimeoutMs">> {
-  readonly queue: RequestQueue;
+  readonly queue: ReturnType<typeof createRequestQueue>;
 }
 
-/**
- * Sends a request through the queue and retries it until it succeeds, fails permanently, or runs out of attempts.
- * `ambiguous`: an earlier attempt got no definite response, so the service may have executed it.
- */
+/** `ambiguous`: an earlier attempt got no definite response, so the service may have executed it. */
 type Sender = <T>(
   request: ApiRequest<T>,
 ) => Promise<{ ok: true; value: T } | { ok: false; error: ApiError; ambiguous: boolean }>;
@@ -100,10 +97,7 @@ class PassedOn {
   }
 }
 
-/**
- * True if the request cannot even be built, so that nothing was sent: some test environments have an `AbortSignal` that
- * their `fetch` refuses.
- */
+/** True if nothing was sent: some test environments have an `AbortSignal` that their `fetch` refuses. */
 function isRefused(error: unknown, url: string, init: RequestInit): boolean {
   try {
     new Request(url, init);

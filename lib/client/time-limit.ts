@@ -4,18 +4,12 @@ import { TimeoutError } from "./client-errors.ts";
 /** A wait before a request is sent. Resolves after the given time, or as soon as the signal aborts; never rejects. */
 export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** A signal that aborts with a `TimeoutError` when its time is over, or together with another signal. */
-export interface TimeLimit {
-  readonly signal: AbortSignal;
-  release(): void;
-}
-
-/** Starts a time limit on the system's timers. `Infinity` means no limit. */
+/** Its signal aborts with a `TimeoutError` when the time is over, or together with another signal. `Infinity` is no limit. */
 export function startTimeLimit(
   phase: TimeoutError["phase"],
   milliseconds: number,
   outer?: AbortSignal,
-): TimeLimit {
+): { readonly signal: AbortSignal; release(): void } {
   const limit = new AbortController();
   const follow = () => limit.abort(outer?.reason);
   if (outer?.aborted === true) follow();

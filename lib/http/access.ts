@@ -10,7 +10,7 @@ import {
 import { createAnonymousCallers } from "../accounts/anonymous-callers.ts";
 import { accountIdOf, digestKey, type ParsedKey } from "../accounts/api-key.ts";
 import { createKeyOwners } from "../accounts/imported-keys.ts";
-import { createLookupLimit, LOOKUP_PAUSE_SECONDS, type LookupCaller } from "../accounts/lookup-limit.ts";
+import { createLookupLimit, LOOKUP_PAUSE_SECONDS } from "../accounts/lookup-limit.ts";
 import { withRejectionCache } from "../accounts/rejection-cache.ts";
 import type { Clock, Instant } from "../core/time.ts";
 import type { StoreOperation } from "../orders/store-operation.ts";
@@ -21,12 +21,9 @@ import type { ErrorReply } from "./reply.ts";
 import { presentedKey, type RequestHead } from "./request.ts";
 import type { RequestResult } from "./response.ts";
 
-/** The decision about a request, with the quota for its rate-limit headers. See lib/README.md#words. */
-export type Access =
-  /** `wouldReject`: why it would have been rejected if limits were enforced. It is not counted. */
-  (Admitted & { readonly wouldReject?: Rejection["code"] }) | Denied;
+/** `wouldReject`: why it would have been rejected if limits were enforced. It is not counted. */
+export type Access = (Admitted & { readonly wouldReject?: Rejection["code"] }) | Denied;
 
-/** The options of `createHandler` that decide who may make a request. */
 export type AccessOptions = Pick<
   HandlerOptions,
   "banPolicy" | "plans" | "cacheRejections" | "keys" | "enforce"
@@ -38,7 +35,6 @@ interface Denied extends Pick<RequestResult, "caller" | "limitedUntil" | "starts
   readonly reply: ErrorReply;
 }
 
-/** Callers without an address share one limit. */
 export const UNKNOWN_ADDRESS = "unknown";
 
 /** The largest number of keys that are known to be no guesses. Any further one takes the place of the oldest. */
@@ -50,10 +46,7 @@ const CHALLENGES = {
   invalid_api_key: { "www-authenticate": 'Bearer realm="store-orders", error="invalid_token"' },
 };
 
-/**
- * Creates what authenticates and rate-limits requests before an operation of the API is performed. Throws
- * `InvalidInputError` if the plans or the ban policy is invalid.
- */
+/** Authenticates and limits requests. Throws `InvalidInputError` if the plans or the ban policy is invalid. */
 export function createAccessControl(
   { banPolicy = DEFAULT_BAN_POLICY, plans, cacheRejections = true, keys = {}, enforce }: AccessOptions,
   accountStore: AccountStore,
@@ -91,7 +84,6 @@ export function createAccessControl(
   }
 
   function remember({ hash, accountId }: ParsedKey): void {
-    if (known.has(hash)) return;
     const [oldest] = known.keys();
     if (known.size >= MAX_KNOWN_KEYS && oldest !== undefined) known.delete(oldest);
     known.set(hash, accountId);
@@ -109,29 +101,27 @@ export function createAccessControl(
     storeOperation?: StoreOperation,
   ): Promise<Access> {
     const { key, hash } = presented;
-    const mayLookUp = (caller: LookupCaller) =>
-      looksUpEveryKey || known.has(hash) || lookupLimit.take(hash, caller, at);
+    const isFree = looksUpEveryKey || known.has(hash);
     const own = accountIdOf(key);
-    const found = own === undefined ? await owners.find(presented, at, () => mayLookUp({ address })) : {};
+    const mayFind = () => isFree || lookupLimit.take(hash, { address }, at);
+    const found = own === undefined ? await owners.find(presented, at, mayFind) : {};
     if (found.isRefused) return refuse(at);
     const accountId = own ?? found.accountId;
     if (accountId === undefined) return deny("invalid_api_key", address, at);
-    if (!mayLookUp(own === undefined ? { accountId } : { address, accountId })) return refuse(at);
+    if (!isFree && !lookupLimit.take(hash, own === undefined ? { accountId } : { address, accountId }, at))
+      return refuse(at);
     const admission = await accounts.admit({ accountId, hash }, at, policy, storeOperation);
     assertDecision(admission, accountId);
     if (!admission.ok && admission.code === "invalid_api_key") {
       known.delete(hash);
       return deny("invalid_api_key", address, at);
     }
-    remember({ accountId, hash });
+    if (!known.has(hash)) remember({ accountId, hash });
     return admission.ok ? admission : reject(admission, at);
   }
 
   return {
-    /**
-     * Authenticates and counts the request with these headers, whose `storeOperation` the store may perform. Rejects with
-     * `StoreUnavailableError`.
-     */
+    /** Counts a request, whose `storeOperation` the store may perform. Rejects with `StoreUnavailableError`. */
     async admit(
       headers: RequestHead["headers"],
       address: string,
@@ -149,14 +139,13 @@ export function createAccessControl(
 
     peek: (address: string): Quota => anonymous.peek(address, clock()),
 
-    /** Returns the quota of a caller of whom nothing is known, because nothing could be counted. */
     unusedQuota: anonymous.unused,
   };
 }
 
 /** Throws for anything else than a decision about the account of the key: a store of the embedder's own can be wrong. */
 function assertDecision(admission: Admission, accountId: string): void {
-  const { ok, code, caller, quota, retryAfterSeconds }: UntypedDecision = Object(admission);
+  const { ok, code, caller, quota, retryAfterSeconds } = Object(admission);
   if (ok === false && code === "invalid_api_key") return;
   const isRejection = ok === false && (code === "rate_limit_exceeded" || code === "api_key_banned");
   const isDecision = ok === true || (isRejection && Number.isFinite(retryAfterSeconds));
@@ -164,8 +153,6 @@ function assertDecision(admission: Admission, accountId: string): void {
   if (!isDecision || !isCounted || caller?.accountId !== accountId || typeof caller.keyId !== "string")
     throw new TypeError("The store returned no decision about a request of this account.");
 }
-
-type UntypedDecision = Partial<Record<"ok" | "code", unknown> & Omit<Rejection, "ok" | "code">>;
 
 function retryAfter(seconds: number): { readonly "retry-after": string } {
   return { "retry-after": `${seconds}` };

@@ -1,7 +1,6 @@
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import type { RequestHead } from "./request.ts";
 
-/** Whose operations receive the body. */
 export const BODY_METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 /** The largest body of a request whose operation takes none, in bytes: the limit of API Gateway. */

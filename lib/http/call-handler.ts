@@ -4,15 +4,11 @@ import { IMPLEMENTED_METHODS } from "./path.ts";
 import type { RequestContext, RequestHead } from "./request.ts";
 import type { PlainResponse } from "./response.ts";
 
-/** The head of a request that a server has received, from which a `Request` can be made. */
 export interface ReceivedHead extends RequestHead {
   names(): Iterable<string>;
 }
 
-/**
- * Calls a handler. One of `createHandler` gets the head as it is; any other gets a `Request`, and its error is logged.
- * `head` is missing if it cannot be read.
- */
+/** One of `createHandler` gets the head as it is, any other a `Request`. `head` is missing if it cannot be read. */
 export async function callHandler(
   handler: Handler,
   head: ReceivedHead | undefined,

@@ -16,7 +16,6 @@ export function acceptsGzip(header: string | null): boolean {
   return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** Compresses a body as gzip (RFC 1952) while it is being read. */
 export function gzipped(body: WebBody): ReadableStream<Uint8Array> {
   const stream = body instanceof ReadableStream ? body : new Blob([body]).stream();
   return stream.pipeThrough(new CompressionStream("gzip"));
@@ -25,7 +24,6 @@ export function gzipped(body: WebBody): ReadableStream<Uint8Array> {
 /** A larger document is sent only compressed: to send it plain would take longer than all other documents. */
 const MAX_PLAIN_BYTES = 256 * 1024;
 
-/** Serves a document that does not change from memory, plain and compressed. */
 export function cachedDocument(
   content: string | Bytes,
   fields: HeaderFields = {},

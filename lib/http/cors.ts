@@ -9,7 +9,6 @@ export type Cors = ReturnType<typeof createCors>;
 /** A list of header names (RFC 9110, section 5.6.1). */
 const HEADER_NAMES = /^[!#$%&'*+.^_`|~0-9a-z-]+(?:[ \t]*,[ \t]*[!#$%&'*+.^_`|~0-9a-z-]+)*$/i;
 
-/** The time for which a browser may reuse the reply to a preflight. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /** Creates the cross-origin rules. Throws `InvalidInputError` with every origin that is invalid. */
@@ -31,7 +30,6 @@ export function createCors(
   };
 
   return {
-    /** The reply to a preflight from a configured origin. `undefined` for any other request. */
     preflight({ method, headers }: RequestHead): Reply | undefined {
       if (method !== "OPTIONS" || headers.get("access-control-request-method") === null) return undefined;
       if (!allowed.has(headers.get("origin") ?? "")) return undefined;
@@ -43,7 +41,6 @@ export function createCors(
       return { status: 204, headers: { ...fixed, "access-control-allow-headers": names } };
     },
 
-    /** Adds the headers that let a page of a configured origin read the response. */
     addHeaders(headers: Record<string, string>, request: RequestHead): void {
       const { vary } = headers;
       // The response to a page of another origin differs, so a cache must not reuse this one for it.

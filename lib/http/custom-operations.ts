@@ -10,17 +10,24 @@ export interface CustomOperation extends Operation {
 /** No parameter begins with a digit: an object has such keys in the order of their numbers, not of the path. */
 const PATH = /^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z_]\w*\}))+$/;
 
-/** Returns the operations with their parameters in order. Throws `InvalidInputError` with every issue. */
-export function validateOperations(operations: readonly Operation[]): readonly Operation[] {
+/** Orders the parameters, and gives `docsUrl` to deprecations without a link. Throws `InvalidInputError` with all issues. */
+export function completeOperations(
+  operations: readonly Operation[],
+  docsUrl: string | undefined,
+): readonly Operation[] {
   const issues = operations.flatMap((operation, index) => {
     const found = [...findIssues(operation), ...findDuplicates(operation, operations.slice(0, index))];
     return found.map(({ path, message }): Issue => ({ path: `operations[${index}].${path}`, message }));
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return operations.map((operation) => {
-    const { path, parameters = {} } = operation;
+    const { path, parameters = {}, deprecation } = operation;
     const ordered = parameterNames(path).map((name) => [name, parameters[name]]);
-    return ordered.length === 0 ? operation : { ...operation, parameters: Object.fromEntries(ordered) };
+    return {
+      ...operation,
+      ...(ordered.length > 0 && { parameters: Object.fromEntries(ordered) }),
+      ...(deprecation && docsUrl !== undefined && { deprecation: { link: docsUrl, ...deprecation } }),
+    };
   });
 }
 

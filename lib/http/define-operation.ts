@@ -69,7 +69,6 @@ export type OperationDefinition<
   readonly maxBodyBytes?: number;
   /** The JSON Schemas for the OpenAPI document. @default as the schemas describe themselves */
   readonly jsonSchemas?: { readonly query?: JsonSchema; readonly body?: JsonSchema };
-  /** Called for each admitted request with a valid query and a valid body. */
   readonly handle: (
     call: OperationCall<ParameterValues<Parameters>> & {
       readonly query: OutputOf<Query>;
@@ -87,28 +86,8 @@ export type OperationDefinition<
     : { readonly parameters: Parameters });
 
 /**
- * Defines an operation in addition to `OPERATIONS`. It is routed, authenticated, counted and documented like these:
- *
- * ```ts
- * const readStatus = defineOperation({
- *   id: "readStatus",
- *   method: "GET",
- *   path: "/store/orders/{orderId}/status",
- *   parameters: { orderId: { description: "The identifier of the order." } },
- *   tag: "orders",
- *   summary: "Read the status of an order",
- *   description: "The status is not part of an order.",
- *   success: { status: 200, description: "The status.", schema: { type: "string" } },
- *   errors: ["order_not_found"],
- *   async handle({ orders, parameters: { orderId } }) {
- *     const order = await orders.find(orderId);
- *     return order ? { status: 200, body: JSON.stringify(order.status) } : { error: "order_not_found" };
- *   },
- * });
- * const handler = createHandler({ store, operations: [...OPERATIONS, readStatus] });
- * ```
- *
- * Throws `InvalidInputError` if its version, errors, query or body are invalid; `createHandler` checks the rest.
+ * Defines an operation in addition to `OPERATIONS`: see lib/http/README.md#operations-of-your-own. Throws
+ * `InvalidInputError` if its version, errors, query or body are invalid; `createHandler` checks the rest.
  */
 export function defineOperation<
   const Path extends `/${string}`,
@@ -150,10 +129,7 @@ export function defineOperation<
   };
 }
 
-/**
- * The errors of an event as `ownErrors` of an operation, each with the status 409:
- * `ownErrors: conflictsOf(shop.errorsOf("cancel"))`, with a life cycle that `defineLifecycle` returns.
- */
+/** The errors of an event as `ownErrors`, with 409: `conflictsOf(shop.errorsOf("cancel"))`. See `defineLifecycle`. */
 export function conflictsOf<Code extends string>(
   messages: Readonly<Record<Code, string>>,
 ): Readonly<Record<Code, OwnError>> {
@@ -170,7 +146,6 @@ type UntypedDefinition = Omit<CustomOperation, "handle"> & {
   readonly handle: (call: OperationCall & { query: unknown; body: unknown }) => Promise<Reply>;
 };
 
-/** The query and the body for the OpenAPI document, and everything that is wrong with the definition. */
 function describeInput(definition: UntypedDefinition) {
   const { id, method, version, query, body, jsonSchemas = {}, ownErrors = {} } = definition;
   const issues: Issue[] = [];
@@ -270,7 +245,6 @@ async function validate(schema: Schema, name: "query" | "body", input: Input): P
   return rejected(issues.map(({ path, message }) => ({ path: cut(path), message: cut(message) })));
 }
 
-/** Reads the query of a URL. A parameter that occurs several times is an array. */
 function parseQuery(url: string): Input {
   const { path } = splitTarget(url);
   const query = /\?[^#]*/.exec(path)?.[0] ?? "";
@@ -295,7 +269,6 @@ const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024;
 
-/** Receives the body of a request. Without a schema its content does not matter. */
 async function receiveJson(
   request: RequestHead,
   schema: Schema | undefined,
@@ -303,7 +276,6 @@ async function receiveJson(
 ): Promise<Input> {
   const type = request.headers.get("content-type");
   if (schema !== undefined) {
-    // In JavaScript, a framework can have parsed the body before.
     if (request.bodyUsed === true)
       throw new Error("A middleware has read the body of this request. Mount the handler before it.");
     const coding = request.headers.get("content-encoding") ?? "identity";

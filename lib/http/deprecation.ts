@@ -26,18 +26,6 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation, path: s
   };
 }
 
-export function withDocsUrl<T extends { readonly deprecation?: Deprecation }>(
-  operations: readonly T[],
-  docsUrl: string | undefined,
-): readonly T[] {
-  if (docsUrl === undefined) return operations;
-  return operations.map((operation) =>
-    operation.deprecation === undefined
-      ? operation
-      : { ...operation, deprecation: { link: docsUrl, ...operation.deprecation } },
-  );
-}
-
 export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
   return at >= Date.parse(sunset);
 }

@@ -42,12 +42,9 @@ export type Gate = (
   context?: { readonly address?: string | undefined },
 ) => Promise<GateAccess>;
 
-/**
- * Creates a gate for routes of your own, with the decisions of `createHandler`: both count in the same accounts. Throws
- * `InvalidInputError` if an option is invalid. See lib/http/README.md#routes-of-your-own.
- */
+/** Decides like `createHandler`. Throws `InvalidInputError`. See lib/http/README.md#routes-of-your-own. */
 export function createGate(options: GateOptions): Gate {
-  assertOptions(options, OPTION_NAMES);
+  assertOptions(options, ["store", "clock", "banPolicy", "plans", "cacheRejections", "keys", "enforce"]);
   validateKeySource(options.keys);
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
@@ -71,8 +68,6 @@ export function createGate(options: GateOptions): Gate {
     }
   };
 }
-
-const OPTION_NAMES = ["store", "clock", "banPolicy", "plans", "cacheRejections", "keys", "enforce"];
 
 function readable(headers: GatedRequest["headers"]): RequestHead["headers"] {
   if (typeof headers.get === "function") return headers as RequestHead["headers"];

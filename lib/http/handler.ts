@@ -6,8 +6,8 @@ import type { Quota } from "../plans/windows.ts";
 import { type Access, createAccessControl, UNKNOWN_ADDRESS } from "./access.ts";
 import { BODY_METHODS, skipBody } from "./body.ts";
 import { createCors } from "./cors.ts";
-import { validateOperations } from "./custom-operations.ts";
-import { isLink, LINK_RULE, withDocsUrl } from "./deprecation.ts";
+import { completeOperations } from "./custom-operations.ts";
+import { isLink, LINK_RULE } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { OPERATIONS } from "./operations.ts";
 import { type Handler, type HandlerOptions, validateOptions } from "./options.ts";
@@ -36,7 +36,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const performsOwnOrders = accounts.performsOn === orders;
   const clock = wholeClock(options.clock ?? systemClock);
   if (docsUrl !== undefined && !isLink(docsUrl)) throw invalidInput("openapi.docsUrl", LINK_RULE);
-  const operations = withDocsUrl(validateOperations(options.operations ?? OPERATIONS), docsUrl);
+  const operations = completeOperations(options.operations ?? OPERATIONS, docsUrl);
   const accessControl = createAccessControl(options, accounts, clock);
   const cors = options.corsOrigins && createCors(options.corsOrigins, operations, keys?.headers);
   const removeBasePath = createBasePathRemover(basePath);
@@ -44,7 +44,6 @@ export function createHandler(options: HandlerOptions): Handler {
   const route = createRouter(operations, { orders, pets, clock });
   const listener = onTransition && { onTransition, onHookError };
 
-  /** Finds the reply: the error of an invalid request, a public reply, or the API's. */
   async function findReply(
     request: RequestHead,
     context: RequestContext,
@@ -66,8 +65,7 @@ export function createHandler(options: HandlerOptions): Handler {
     // With `documents`, each GET waits for them. Without, most requests are for the API and do not wait.
     const found = finding instanceof Promise ? await finding : finding;
     if (found !== undefined) return found;
-    // A change that came before the TLS handshake was complete, so that others can send it again (RFC 8470, section 5.1:
-    // any value of the header counts).
+    // Others can send again what came before the end of the TLS handshake (RFC 8470, 5.1: any value counts).
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (!isRead && request.headers.get("early-data") !== null) return fail("too_early");
     // Some servers call the handler before the body is complete. An incomplete request has no effect.
@@ -75,10 +73,7 @@ export function createHandler(options: HandlerOptions): Handler {
     return isIncomplete ? fail(isIncomplete) : admitAndPerform(request, path, address, requestId);
   }
 
-  /**
-   * Admits a request to the API and performs its operation. That is found first, because the store may perform it in
-   * the transaction that admits the request; only an admitted caller learns that no operation matches.
-   */
+  /** The operation is found first, because the store may perform it in the transaction that admits the request. */
   async function admitAndPerform(
     request: RequestHead,
     path: string,
@@ -94,7 +89,6 @@ export function createHandler(options: HandlerOptions): Handler {
       if (!access.ok) return { ...matched, ...access };
       const { quota, caller, outcome, wouldReject } = access;
       const reply = await perform({ request, requestId, caller }, performsOwnOrders ? outcome : undefined);
-      // The change is durable by now.
       if (listener && reply.error === undefined && reply.change !== undefined)
         await announce(listener, reply.change.event, reply.change.order, requestId);
       return { ...matched, quota, caller, reply, ...(wouldReject && { wouldReject }) };
@@ -105,37 +99,38 @@ export function createHandler(options: HandlerOptions): Handler {
   }
 
   /** Responds to a request, and reports it once its body has ended. */
-  async function respondAndReport(request: RequestHead, context: RequestContext): Promise<PlainResponse> {
-    const { requestId = crypto.randomUUID() } = context;
-    const startedAt = onRequest && performance.now();
-    const isHead = request.method === "HEAD";
-    const result = await findReply(request, context, requestId).catch((thrown): RequestResult => {
-      return { quota: unusedQuota(), reply: failureReply(thrown), thrown };
-    });
-    const response = createResponse(result, requestId, isHead);
-    cors?.addHeaders(response.headers, request);
-    // Otherwise nobody would learn of a defect.
-    if (onRequest === undefined && result.thrown !== undefined && !isStoreUnavailable(result.thrown))
-      reportSafely(result.thrown, "handler", onHookError);
-    if (onRequest === undefined || startedAt === undefined) return response;
-    const emit = (end: StreamEnd) => {
-      const { address } = context;
-      const event = toEvent(result, end, {
-        request,
-        context,
-        requestId,
-        startedAt,
-        keyHeaders: keys?.headers,
+  async function respond(request: RequestHead, given?: RequestContext): Promise<PlainResponse> {
+    try {
+      const context = readContext(given);
+      const { address, requestId = crypto.randomUUID() } = context;
+      const startedAt = onRequest && performance.now();
+      const isHead = request.method === "HEAD";
+      const result = await findReply(request, context, requestId).catch((thrown): RequestResult => {
+        return { quota: unusedQuota(), reply: failureReply(thrown), thrown };
       });
-      startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
-    };
-    const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;
-    if (ended === undefined) emit({ status: "complete" });
-    else
-      void Promise.resolve(ended)
-        .then(emit, (error) => emit({ status: "failed", error }))
-        .catch((error) => reportSafely(error, "handler", onHookError));
-    return response;
+      const response = createResponse(result, requestId, isHead);
+      cors?.addHeaders(response.headers, request);
+      if (onRequest === undefined || startedAt === undefined) {
+        // Otherwise nobody would learn of a defect.
+        if (result.thrown !== undefined && !isStoreUnavailable(result.thrown))
+          reportSafely(result.thrown, "handler", onHookError);
+        return response;
+      }
+      const received = { request, context, requestId, startedAt, keyHeaders: keys?.headers };
+      const emit = (end: StreamEnd) => {
+        const event = toEvent(result, response.status, end, received);
+        startHook("onRequest", () => onRequest(event, address === undefined ? {} : { address }), onHookError);
+      };
+      const ended = result.reply.error === undefined && !isHead ? result.reply.ended : undefined;
+      if (ended === undefined) emit({ status: "complete" });
+      else
+        void Promise.resolve(ended)
+          .then(emit, (error) => emit({ status: "failed", error }))
+          .catch((error) => reportSafely(error, "handler", onHookError));
+      return response;
+    } catch (thrown) {
+      return internalError(thrown);
+    }
   }
 
   /** The quota of a caller of whom nothing is known. It needs no clock that works. */
@@ -154,14 +149,6 @@ export function createHandler(options: HandlerOptions): Handler {
     return createResponse(result, crypto.randomUUID(), false);
   }
 
-  async function respond(request: RequestHead, context?: RequestContext): Promise<PlainResponse> {
-    try {
-      return await respondAndReport(request, readContext(context));
-    } catch (thrown) {
-      return internalError(thrown);
-    }
-  }
-
   async function handle(request: Request, context?: RequestContext): Promise<Response> {
     const response = await respond(request, context);
     try {
@@ -174,7 +161,6 @@ export function createHandler(options: HandlerOptions): Handler {
   return Object.assign(handle, { respond });
 }
 
-/** The fields of a context that have the right type. */
 function readContext(given: unknown): RequestContext {
   if (typeof given !== "object" || given === null) return {};
   const { address, target, originalTarget, host, requestId, requestError } = given as RequestContext;

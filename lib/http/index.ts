@@ -1,10 +1,6 @@
 /**
- * The HTTP service: one function from `Request` to `Response` over a store, for any Web-standard runtime.
- *
- * ```ts
- * const handler = createHandler({ store: createMemoryStore() });
- * const response = await handler(new Request("http://localhost/v1/store/orders"));
- * ```
+ * The HTTP service: one function from `Request` to `Response` over a store, for any Web-standard runtime. See
+ * lib/http/README.md.
  *
  * @module store-orders/http
  */

@@ -45,7 +45,6 @@ export function openApiDocument({
   readonly operations?: readonly Operation[];
   readonly servers?: readonly Server[];
   readonly plans?: PlanTable | undefined;
-  /** The further headers in which callers may send their keys. */
   readonly keyHeaders?: readonly string[] | undefined;
   readonly openapi?: OpenApiInfo | undefined;
 } = {}): object {
@@ -237,7 +236,6 @@ ${table(
 `;
 }
 
-/** An operation's description, with what its stability and deprecation mean for callers. */
 function describeOperation({ description, stability, deprecation }: Operation): string {
   const parts = [description];
   if (stability !== undefined) parts.push(`This operation is ${stability}: it may change.`);

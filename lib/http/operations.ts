@@ -134,7 +134,6 @@ export interface OperationCall<Parameters = Readonly<Record<string, bigint | str
   readonly orders: OrderStore;
 }
 
-/** The values of parameters: a `bigint` for an int64, otherwise a string. */
 export type ParameterValues<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends { readonly type: "string" } ? string : bigint;
 };
@@ -174,9 +173,8 @@ export function createImplementations(
         const { body, ended } = await orderList(outcome as OutcomeOf<"list">);
         const headers = { vary: "accept-encoding" };
         const isShort = typeof body === "string" && body.length < MIN_GZIP_CHARS;
-        if (isShort || !acceptsGzip(request.headers.get("accept-encoding"))) {
+        if (isShort || !acceptsGzip(request.headers.get("accept-encoding")))
           return { status: 200, body, ended, headers };
-        }
         // Nobody reads the body of a HEAD, and compressing it would read pages.
         const sent = request.method === "HEAD" ? body : gzipped(toWebBody(body));
         return { status: 200, body: sent, ended, headers: { ...headers, "content-encoding": "gzip" } };

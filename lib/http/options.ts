@@ -26,23 +26,15 @@ export interface HandlerOptions {
   };
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
-  /**
-   * The rules by which rejected requests ban a key; lib/client/retries.md says which clients do not wait.
-   * @default more than 20 in a minute that count ban it for 15 minutes
-   */
+  /** See lib/client/retries.md. @default more than 20 rejections in a minute that count ban a key for 15 minutes */
   readonly banPolicy?: BanPolicy;
   /** The plans of accounts; any other gets 401. Pass the same to `createAccounts`. @default PLAN_LIMITS */
   readonly plans?: PlanTable;
-  /**
-   * Caches the rejection of a key for up to a second, so that a flood with it costs one store call a second. @default true
-   */
+  /** Caches the rejection of a key for up to a second: a flood with it costs one store call a second. @default true */
   readonly cacheRejections?: boolean;
   /** Keys of another system; see lib/README.md#existing-keys. @default `Authorization: Bearer`, and imported keys */
   readonly keys?: KeySource;
-  /**
-   * False only reports limits and bans, in `wouldReject` of `onRequest`: what would be rejected is performed and not
-   * counted. A key that is not valid still gets 401. @default true
-   */
+  /** False only reports limits and bans, in `wouldReject` of `onRequest`. Keys are checked all the same. @default true */
   readonly enforce?: boolean;
   /** Reads the pets of the deprecated operation. @default no pets */
   readonly pets?: PetSource;
@@ -50,10 +42,7 @@ export interface HandlerOptions {
   readonly operations?: readonly (ServiceOperation | CustomOperation)[];
   /** Whose API the OpenAPI document describes, and where it is. @default Store Orders, this server */
   readonly openapi?: OpenApiInfo;
-  /**
-   * The path below which everything is served, such as `/shop`. Leave it out if the framework removes the prefix from
-   * the path, as Express does. @default the root
-   */
+  /** The path below which all is served, such as `/shop`. Leave it out if the framework removes it. @default the root */
   readonly basePath?: string;
   /** The origins whose web pages may call the API, such as `https://shop.example.com`. @default the same origin only */
   readonly corsOrigins?: readonly string[];
@@ -63,10 +52,7 @@ export interface HandlerOptions {
   readonly documents?: DocumentSource;
   /** Called after an order was cancelled, once that is durable. The response waits for it. */
   readonly onTransition?: TransitionHook;
-  /**
-   * Called with each error of `onTransition` and `onRequest`, and, without `onRequest`, with the error behind each 500.
-   * @default writes a line to the console
-   */
+  /** Gets errors of both hooks; without `onRequest`, also that behind each 500. @default writes a line to the console */
   readonly onHookError?: HookErrorReporter;
   /** Called once for each finished request. Only the second argument identifies the caller. */
   readonly onRequest?: (event: RequestEvent, client: ClientInfo) => void;
@@ -76,10 +62,7 @@ export interface HandlerOptions {
 export interface KeySource {
   /** Further headers, in lower case, such as `x-api-key`. They are read in their order if there is no bearer key. */
   readonly headers?: readonly string[];
-  /**
-   * Called for each request with a key that this package has not issued. The account must have the key: see
-   * `Accounts.importKey`. @default the account that has imported the key
-   */
+  /** Called for each key that is not ours, which the account must have. @default who has it by `Accounts.importKey` */
   readonly accountOf?: FindAccount;
 }
 

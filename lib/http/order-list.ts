@@ -4,9 +4,9 @@ import type { StoreOutcome } from "../orders/store-operation.ts";
 import type { StreamEnd, TextReader } from "./reply.ts";
 
 /**
- * Writes pages of records as one JSON array: a string if there is only one page, otherwise a stream, read on demand.
- * Resolves when the first page with records has been read, so that a failure until then can be an error response. A later
- * one leaves the array open. `ended` resolves when nothing more will be sent. See lib/stores/README.md#the-list.
+ * Writes pages as one JSON array: a string if there is only one, otherwise a stream. Resolves when the first page with
+ * records has been read, so that a failure until then can be an error response; a later one leaves the array open. See
+ * lib/stores/README.md#the-list.
  */
 export async function orderList(
   outcome: Extract<StoreOutcome, { readonly type: "list" }>,

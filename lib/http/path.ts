@@ -1,34 +1,20 @@
 import { invalidInput } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
 
-/**
- * The methods that a path can allow, which are case-sensitive; any other but `TRACE` gets 501. A `Request` can have
- * neither that nor `CONNECT`.
- */
-export const IMPLEMENTED_METHODS: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-  "QUERY",
-]);
+/** Case-sensitive. Any other method but `TRACE` gets 501. A `Request` can have neither that nor `CONNECT`. */
+export const IMPLEMENTED_METHODS: ReadonlySet<string> = new Set(
+  "GET HEAD POST PUT PATCH DELETE OPTIONS QUERY".split(" "),
+);
 
 export const MAX_URL_CHARS = 8 * 1024;
 
 export const OPENAPI_PATH = "/openapi.json";
 
-/** The path and query of an absolute URL, still encoded and without the fragment. */
 export function targetOf(url: string): string {
   return splitTarget(url).path.replace(/#.*/s, "");
 }
 
-/**
- * Returns the path of a request target, with percent-encoded unreserved characters decoded (RFC 9110, 4.2.3).
- * `undefined` if a proxy could read it as another path. See lib/README.md#request-paths.
- */
+/** The path of a target, decoded as far as RFC 9110, 4.2.3 says. `undefined` if a proxy could read it as another path. */
 export function parsePath(target: string): string | undefined {
   const end = target.indexOf("?");
   const path = end === -1 ? target : target.slice(0, end);
@@ -42,7 +28,6 @@ const FORBIDDEN = /[#\x00-\x1f\x7f]/;
 /** A segment `.` or `..`, also for a server that decodes separators. */
 const DOT_SEGMENT = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
 
-/** Decodes percent-encoded unreserved characters, which are equivalent to themselves. */
 export function decodeUnreserved(path: string): string {
   // Every other escape is escaped once more. Without a function per escape: a path can have 2,700 of them.
   return UNRESERVED.test(path) ? decodeURIComponent(path.replaceAll(OTHER_ESCAPE, "%25")) : path;
@@ -51,10 +36,7 @@ export function decodeUnreserved(path: string): string {
 const UNRESERVED = /%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/i;
 const OTHER_ESCAPE = new RegExp(UNRESERVED.source.replace("(?:", "(?!"), "gi");
 
-/**
- * Creates a function that removes the base path; a path that is not below it becomes empty, which is no route. Throws
- * `InvalidInputError` if the base path is invalid.
- */
+/** Removes the base path from a path; one that is not below it becomes empty, which is no route. */
 export function createBasePathRemover(basePath: string): (path: string) => string {
   const message = findBasePathProblem(basePath);
   if (message !== undefined) throw invalidInput("basePath", message);

@@ -17,14 +17,10 @@ interface ParsedRequest {
   readonly context: RequestContext;
   /** Path and query as received, with the prefix that a framework has removed. */
   readonly originalTarget: string;
-  /** The path below that prefix and the base path. */
   readonly path: string;
 }
 
-/**
- * Replies to requests that need no key and are not counted: redirects and 421, health checks, CORS preflights, and
- * documents. The function returns `undefined` for a request to the API.
- */
+/** Replies to requests that need no key and are not counted. Returns `undefined` for a request to the API. */
 export function createPublicReplies(
   { store, hosts, plans, keys, openapi, documents }: HandlerOptions,
   { operations, cors, clock }: { operations: readonly Operation[]; cors: Cors | undefined; clock: Clock },
@@ -66,13 +62,11 @@ export function createPublicReplies(
 /** The time for which a browser may cache a redirect, and therefore follow it after it has been removed. */
 const REDIRECT_MAX_AGE_SECONDS = 300;
 
-/** The most hosts that are known to be served. */
 const MAX_SERVED_HOSTS = 10_000;
 
 /**
- * Finds the route of a request. Lookups that take time are limited for an address that asks for many unknown hosts, as
- * those of unknown keys are. A host that has been found before is always looked up. A health check waits for none: it must
- * not fail because the database of hosts does.
+ * Limits look-ups that take time for an address that asks for many unknown hosts, but none of a host that was found
+ * before. A health check waits for none: it must not fail because the database of hosts does.
  */
 function createRouting(hosts: () => HostRouter, clock: Clock) {
   const limit = createLookupLimit();
@@ -87,7 +81,8 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
     const name = bareHost(host ?? "");
     const isKnown = () => served.has(name);
     const find = () => router.route(host, originalTarget);
-    const lookUp = (found = find()) => remember(name, settleWithin(MAX_STORE_CALL_MS, found, LOOKUP));
+    const lookUp = (found = find()) =>
+      remember(name, settleWithin(MAX_STORE_CALL_MS, found, "The lookup of a host"));
     if (takesTime && !isKnown()) {
       const mayLookUp = () => isKnown() || limit.take(name, { address }, clock());
       const shared = limit.share(name, isKnown, async () => (mayLookUp() ? lookUp() : MISDIRECTED));
@@ -111,9 +106,7 @@ function createRouting(hosts: () => HostRouter, clock: Clock) {
   }
 }
 
-const LOOKUP = "The lookup of a host";
-
-/** The reply for a host that does not serve the API: a redirect to the primary, or 421. See lib/domains/README.md#serving-and-redirects. */
+/** See lib/domains/README.md#serving-and-redirects. */
 function replyForHost(route: HostRoute): Reply | undefined {
   if (route.action === "serve") return undefined;
   if (route.action === "misdirected") return { error: "misdirected_request" };

@@ -1,9 +1,7 @@
-/** What an operation or a document returns. */
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
 import type { ErrorCode } from "./errors.ts";
 import { HEADER_NAME, HEADER_VALUE, type RequestHead } from "./request.ts";
 
-/** Header names and values to add to a response. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
 /** A response without the headers that all responses share. */
@@ -44,7 +42,6 @@ export type DocumentSource = (
   originalTarget?: string,
 ) => Reply | undefined | Promise<Reply | undefined>;
 
-/** The end of a streamed body: complete, cancelled by its consumer, or failed because of a store error. */
 export type StreamEnd =
   | { readonly status: "complete" | "cancelled" }
   | { readonly status: "failed"; readonly error: unknown };

@@ -5,7 +5,7 @@ import type { ErrorCode } from "./errors.ts";
 import { decodeUnreserved, targetOf } from "./path.ts";
 import type { StreamEnd } from "./reply.ts";
 import { presentedKey, type RequestContext, type RequestHead } from "./request.ts";
-import { type RequestResult, statusOf } from "./response.ts";
+import type { RequestResult } from "./response.ts";
 
 /** A finished request, for logs and metrics. It never contains a key. */
 export interface RequestEvent {
@@ -13,7 +13,6 @@ export interface RequestEvent {
   readonly method: string;
   /** The requested path, without its query and keys, and cut after 512 characters. Missing if it was never parsed. */
   readonly path?: string;
-  /** Missing if no operation has this method and path. */
   readonly operation?: string;
   readonly status: number;
   /** From the arrival of the request to the end of the response body. */
@@ -43,7 +42,6 @@ export interface RequestEvent {
 
 /** The part of a request that identifies its caller. A log contains it only if its operator wants that. */
 export interface ClientInfo {
-  /** The IP address of the caller, if the runtime knows it. */
   readonly address?: string;
 }
 
@@ -52,7 +50,6 @@ interface Received {
   readonly context: RequestContext;
   readonly requestId: string;
   readonly startedAt: number;
-  /** Where keys are, besides `Authorization`. */
   readonly keyHeaders: readonly string[] | undefined;
 }
 
@@ -67,6 +64,7 @@ const TRACEPARENT =
 
 export function toEvent(
   { reply, operation, caller, thrown, quota, limitedUntil, startsBan, wouldReject }: RequestResult,
+  status: number,
   end: StreamEnd,
   { request, context, requestId, startedAt, keyHeaders }: Received,
 ): RequestEvent {
@@ -76,23 +74,18 @@ export function toEvent(
   const error = end.status === "failed" ? end.error : thrown;
   // Also without the scheme, which the caller may have left out.
   const presented = presentedKey(headers, keyHeaders) ?? headers.get("authorization") ?? "";
-  const claimed =
-    caller === undefined ? accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1)) : undefined;
+  const claimed = caller ? undefined : accountIdOf(presented.slice(presented.lastIndexOf(" ") + 1));
   return {
     requestId,
     method: request.method,
     ...(path === undefined ? {} : { path }),
     ...(operation === undefined ? {} : { operation: operation.id }),
-    status: statusOf(reply),
+    status,
     durationMs: performance.now() - startedAt,
     ...(caller === undefined ? {} : { accountId: caller.accountId, keyId: caller.keyId, plan: caller.plan }),
     ...(claimed === undefined ? {} : { claimedAccountId: claimed }),
     ...(reply.error === undefined ? {} : { errorCode: reply.error }),
-    ...(quota !== undefined &&
-      limitedUntil !== undefined && {
-        limit: quota.limit,
-        limitedUntil: new Date(limitedUntil).toISOString(),
-      }),
+    ...(quota && limitedUntil && { limit: quota.limit, limitedUntil: new Date(limitedUntil).toISOString() }),
     ...(startsBan === true && { startsBan }),
     ...(wouldReject !== undefined && { wouldReject }),
     bodyEnd: end.status,
@@ -101,7 +94,6 @@ export function toEvent(
   };
 }
 
-/** A request that the server could not parse has no target. */
 function loggedPath(request: RequestHead, { target, requestError }: RequestContext): string | undefined {
   if (target === undefined && requestError !== undefined) return undefined;
   const path = (target ?? targetOf(request.url)).replace(/[?#].*/s, "");

@@ -1,4 +1,3 @@
-/** A request, as every server hands it to the handler. */
 import type { ErrorCode } from "./errors.ts";
 
 /** The part of a request that the handler reads. A `Request` is one; a server can pass one that is cheaper to create. */
@@ -11,7 +10,6 @@ export interface RequestHead {
   };
   /** Absent for other methods than `POST`, `PUT` and `PATCH` if the server receives the whole body first. */
   readonly body?: AsyncIterable<Uint8Array> | null | undefined;
-  /** True if somebody else has read of the body. */
   readonly bodyUsed?: boolean;
 }
 

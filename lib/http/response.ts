@@ -3,7 +3,7 @@ import { isStoreUnavailable } from "../core/errors.ts";
 import type { Instant } from "../core/time.ts";
 import type { Quota } from "../plans/windows.ts";
 import { deprecationHeaders } from "./deprecation.ts";
-import { ERRORS, type ErrorBody, type ErrorCode } from "./errors.ts";
+import { ERRORS, type ErrorCode } from "./errors.ts";
 import type { Operation } from "./operations.ts";
 import {
   discardBody,
@@ -15,19 +15,16 @@ import {
   toWebBody,
 } from "./reply.ts";
 
-/** The result of a request: its reply, and what the response and its event say about the caller and the operation. */
 export interface RequestResult {
   readonly reply: Reply;
   /** For the rate-limit headers. Missing for responses without them: redirects, 421, documents and health checks. */
   readonly quota?: Quota;
-  /** Missing if the request has no valid key. */
   readonly caller?: Caller;
   readonly operation?: Operation;
   readonly thrown?: unknown;
   /** With a 429: the instant until which the caller has to wait. */
   readonly limitedUntil?: Instant;
   readonly startsBan?: boolean;
-  /** Why the request would have been rejected if limits were enforced. */
   readonly wouldReject?: Rejection["code"];
 }
 
@@ -44,7 +41,7 @@ export function createResponse(
   requestId: string,
   isHead: boolean,
 ): PlainResponse {
-  const status = statusOf(reply);
+  const status = reply.status ?? ERRORS[reply.error].status;
   const body = reply.body ?? ERROR_BODIES[reply.error as ErrorCode] ?? null;
   const headers: Record<string, string> =
     body === null
@@ -61,11 +58,7 @@ export function createResponse(
   return { status, headers, body: null };
 }
 
-export function statusOf(reply: Reply): number {
-  return reply.status ?? ERRORS[(reply as ErrorReply).error].status;
-}
-
-/** The three rate-limit headers. See lib/README.md#rate-limit-headers. */
+/** See lib/README.md#rate-limit-headers. */
 export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderFields {
   return {
     "x-ratelimit-limit": `${limit}`,
@@ -74,7 +67,6 @@ export function rateLimitHeaders({ limit, remaining, resetsAt }: Quota): HeaderF
   };
 }
 
-/** The reply when the store is unavailable: a client waits for five seconds. */
 export const STORE_UNAVAILABLE: ErrorReply = { error: "store_unavailable", headers: { "retry-after": "5" } };
 
 /** The reply to a request that threw an error. It reveals nothing but whether to retry. */
@@ -85,7 +77,7 @@ export function failureReply(thrown: unknown): ErrorReply {
 const ERROR_BODIES = Object.fromEntries(
   Object.entries(ERRORS).map(([code, { status, message }]) => [
     code,
-    JSON.stringify({ code: code as ErrorCode, message, status } satisfies ErrorBody),
+    JSON.stringify({ code, message, status }),
   ]),
 ) as Readonly<Record<ErrorCode, string>>;
 

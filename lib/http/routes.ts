@@ -94,8 +94,7 @@ function prepareCall(
         readReply(await implementation({ ...call, parameters, orders }), `The operation ${operation.id}`),
     };
   const { withoutEffect } = implementation;
-  // A precondition is false for any resource that exists (RFC 9110, section 13.1): none has an entity tag. None has a date
-  // of modification either, so the preconditions with one are ignored.
+  // A precondition is false for any resource that exists (RFC 9110, section 13.1): none has an entity tag or a date.
   const { headers } = request;
   const isFalse =
     (headers.get("if-match")?.trim() ?? "*") !== "*" || headers.get("if-none-match")?.trim() === "*";
@@ -125,8 +124,9 @@ function readParameters(
 ): Readonly<Record<string, bigint | string>> | undefined {
   const read: [string, bigint | string][] = [];
   for (const [index, [name, { type }]] of Object.entries(parameters).entries()) {
-    const segment = decode(segments[index] ?? "");
-    const value = type === "string" ? segment : parseInt64(segment);
+    const segment = segments[index] ?? "";
+    // The characters of an int64 are decoded already: see `parsePath`.
+    const value = type === "string" ? decode(segment) : parseInt64(segment);
     if (value === undefined) return undefined;
     read.push([name, value]);
   }

@@ -35,7 +35,6 @@ function cursorAt(after: bigint, { status, order }: Pick<OrderQuery, "status" | 
   return btoa(`${order} ${status ?? "all"} ${after}`).replaceAll("=", "");
 }
 
-/** The position of a cursor. `undefined` unless it is one of this query. */
 function readCursor(cursor: unknown, query: Pick<OrderQuery, "status" | "order">): bigint | undefined {
   try {
     const text = atob(`${cursor}`);
@@ -46,13 +45,7 @@ function readCursor(cursor: unknown, query: Pick<OrderQuery, "status" | "order">
   }
 }
 
-/**
- * The operations of v2 as far as they are planned. They can change with any version of this package:
- *
- * ```ts
- * createHandler({ store, operations: [...OPERATIONS, ...V2_PREVIEW_OPERATIONS] });
- * ```
- */
+/** Operations to add to `OPERATIONS`. They can change with any version of this package. */
 export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
   defineOperation({
     id: "pageOrders",

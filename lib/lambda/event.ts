@@ -14,7 +14,6 @@ export interface ProxyEvent {
   readonly isBase64Encoded?: boolean;
   readonly requestContext: {
     readonly apiId?: string;
-    /** The requested host, as determined by the gateway. */
     readonly domainName?: string;
     readonly requestId?: string;
     readonly identity?: { readonly sourceIp?: string | null };
@@ -26,10 +25,7 @@ type Fields = Readonly<Record<string, readonly string[] | undefined>>;
 /** The name under which a handler sees the platform's own host, whose real name is not known before deployment. */
 export const PLATFORM_HOST = "execute-api.amazonaws.com";
 
-/**
- * Converts an event to a request. Never throws: `context.requestError` is set for an invalid request, and `problem` says
- * that an event is not one of a REST API.
- */
+/** Never throws: `context.requestError` is set for an invalid request, `problem` for an event of something else. */
 export function fromEvent(event: ProxyEvent): {
   readonly request: EventHead;
   readonly context: RequestContext;
@@ -72,6 +68,7 @@ function fail(context: RequestContext, requestError: ErrorCode) {
 
 /** The head of a request, which is its own `headers`. */
 export class EventHead implements ReceivedHead {
+  readonly headers = this;
   readonly method: string;
   readonly url: string;
   /** By name in lower case; the values of one that occurs several times are joined. */
@@ -97,10 +94,6 @@ export class EventHead implements ReceivedHead {
     // The gateway forwards a body with any method; a request with these methods cannot have one.
     const hasBody = body !== null && method !== "GET" && method !== "HEAD";
     this.#content = hasBody ? Buffer.from(body, isBase64Encoded ? "base64" : "utf8") : null;
-  }
-
-  get headers(): this {
-    return this;
   }
 
   get(name: string): string | null {

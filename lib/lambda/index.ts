@@ -1,14 +1,7 @@
 /**
- * Serves a handler as two functions of AWS Lambda behind a REST API of API Gateway.
- *
- * ```ts
- * const handler = createHandler({ store: createDynamodbStore({ prefix: "shop" }) });
- * export const api = createBufferedFunction({ handler });
- * export const list = createStreamingFunction({ handler });
- * ```
- *
- * There are two because responses without a body fail on Lambda's streaming path. Route the `GET` of the list to the
- * streaming function and everything else to the buffered one.
+ * Serves a handler as two functions of AWS Lambda behind a REST API of API Gateway. There are two because responses
+ * without a body fail on Lambda's streaming path. Route the `GET` of the list to the streaming function and everything
+ * else to the buffered one. See lib/http/README.md.
  *
  * @module store-orders/lambda
  */
@@ -33,12 +26,8 @@ export interface ProxyResult {
 }
 
 /** Creates the function for responses that are short or have no body. */
-export function createBufferedFunction({
-  handler,
-}: {
-  handler: Handler;
-}): (event: ProxyEvent) => Promise<ProxyResult> {
-  return async (event) => {
+export function createBufferedFunction({ handler }: { handler: Handler }) {
+  return async (event: ProxyEvent): Promise<ProxyResult> => {
     const { request, context } = readEvent(event);
     const location = findPlainPath(event, context);
     if (location !== undefined) {
@@ -88,8 +77,8 @@ function readEvent(event: ProxyEvent): ReturnType<typeof fromEvent> {
 }
 
 /**
- * Where to redirect a GET whose path has percent-encoded unreserved characters, relative to it. The gateway compares
- * paths as they are, so it sends such a list here, where it must not be collected.
+ * Where a GET with percent-encoded unreserved characters leads. The gateway compares paths as they are, so it sends
+ * such a list here, where it must not be collected.
  */
 function findPlainPath(event: ProxyEvent, { target = "", requestError }: RequestContext): string | undefined {
   if (requestError !== undefined || event.httpMethod !== "GET") return undefined;

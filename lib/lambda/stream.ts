@@ -27,10 +27,7 @@ const NO_PLATFORM: StreamingPlatform = {
   HttpResponseStream: { from: (stream) => stream },
 };
 
-/**
- * Sends a body as fast as the client receives it, until the platform closes the stream. If the body fails, this rejects
- * without ending the stream, so that the response is truncated. See infra/scale.md#lists-beyond-200-mb.
- */
+/** If the body fails, the stream is not ended, so that the response is truncated. See infra/scale.md. */
 export async function sendBody(
   body: WebBody | null,
   stream: ResponseStream,

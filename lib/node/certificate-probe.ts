@@ -1,9 +1,3 @@
-/**
- * The certificate of a host as a visitor sees it, for following a custom domain until it is live:
- *
- *     const probe = createCertificateProbe({ resolver: createDnsResolver() });
- *     await probe("orders.example.com"); // { outcome: "valid", expiresAt: 1771545600000 }
- */
 import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { errorMessage } from "../core/errors.ts";
 import { assertLimits } from "../core/time.ts";

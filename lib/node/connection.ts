@@ -17,17 +17,15 @@ const MAX_EMPTY_BYTES = 16;
 
 const [CR, LF] = [0x0d, 0x0a];
 
-/** The held input of a server: its size, and the connections that hold it. */
 export interface HeldInput {
   bytes: number;
   readonly connections: Set<Connection>;
 }
 
 /**
- * One connection. Its requests are executed one after another, each once it has been received completely. It takes the
- * place of Node's `data` listener, the parser, which would parse all requests of a chunk at once: up to 3,600. Closing a
- * connection that pipelines would come too late: 420 chunks of 2,300 requests then take 630 MiB and one turn of the event
- * loop. Here the input is parsed in slices that end where a request can end, and held while a request is in progress.
+ * Executes the requests of one connection one after another, each once it has been received completely. It takes the
+ * place of Node's `data` listener, the parser, which would parse all requests of a chunk at once: 420 chunks of 2,300
+ * then take 630 MiB and one turn of the event loop. The input is parsed in slices that end where a request can end.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -70,7 +68,7 @@ export class Connection {
     });
     this.#isHeadStarted = false;
     this.#emptyBytes = 0;
-    this.#slicer.beginBody(Number(req.headers["content-length"] ?? 0));
+    this.#slicer.bodyBytes = Number(req.headers["content-length"] ?? 0);
   }
 
   /** Resolves when the body of the request has been received, or will not be. */
@@ -97,10 +95,7 @@ export class Connection {
     }
   }
 
-  /**
-   * Records an error of the parser. Resolves when the current request has been answered: to true if the caller is to
-   * send the error, to false if the body reports it or the connection is no longer writable.
-   */
+  /** Resolves when the current request has been answered: to true if the caller is to send the error. */
   async onParserError(code: ErrorCode): Promise<boolean> {
     this.stop();
     if (this.#parserError !== undefined) return false;
@@ -118,7 +113,6 @@ export class Connection {
     return this.#current !== undefined;
   }
 
-  /** True if more input has been received than the current request. */
   hasMore(): boolean {
     return this.#held !== undefined;
   }
@@ -228,19 +222,15 @@ const END = "\r\n\r\n";
 
 /** Finds where the input of a connection can be cut for the parser: at the latest where a request can end. */
 export class Slicer {
-  #bodyBytes = 0;
+  /** The length of the body that follows the head that has been parsed. */
+  bodyBytes = 0;
   /** The end of the input so far, if it can be the beginning of `END`. */
   #tail = "";
 
-  /** The head of a request has been parsed: a body of this length follows. */
-  beginBody(bytes: number): void {
-    this.#bodyBytes = bytes;
-  }
-
   findEnd(input: Buffer, start: number): number {
-    if (this.#bodyBytes > 0) {
-      const size = Math.min(this.#bodyBytes, input.length - start);
-      this.#bodyBytes -= size;
+    if (this.bodyBytes > 0) {
+      const size = Math.min(this.bodyBytes, input.length - start);
+      this.bodyBytes -= size;
       return start + size;
     }
     const tail = this.#tail;

@@ -1,11 +1,3 @@
-/**
- * DNS over the network, for the verification of custom domains. Queries the system's resolvers, or given ones.
- *
- * ```ts
- * const resolver = createDnsResolver({ servers: ["1.1.1.1:53"] });
- * const answer = await resolver("orders.example.com", "CNAME");
- * ```
- */
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { getServers } from "node:dns";
@@ -34,20 +26,13 @@ import {
 
 /** Options of `createDnsResolver`: the servers to query, and the time to wait. */
 export interface DnsResolverOptions {
-  /**
-   * Addresses with or without a port: `1.1.1.1`, `127.0.0.1:5353`, `[2606:4700::1111]:53`. A server is queried if the
-   * ones before it do not answer.
-   * @default the system's resolvers
-   */
+  /** `1.1.1.1`, `127.0.0.1:5353` or `[2606:4700::1111]:53`, each queried if those before fail. @default the system's */
   readonly servers?: readonly string[];
   /** The time to wait for each attempt, in milliseconds. @default 2000 */
   readonly timeoutMs?: number;
   /** The number of attempts per server. @default 2 */
   readonly maxAttempts?: number;
-  /**
-   * The port of the name servers of zones, which are queried for records that the resolvers may have cached.
-   * @default 53
-   */
+  /** Of the name servers of zones, which are queried for records that the resolvers may have cached. @default 53 */
   readonly nameServerPort?: number;
   /** Called with each answer: what was asked, and who answered. @default nothing */
   readonly onAnswer?: AnswerListener;
@@ -57,9 +42,8 @@ export interface DnsResolverOptions {
 export type AnswerListener = (query: string, server: string, answer: DnsAnswer) => void;
 
 /**
- * Creates a resolver that queries over UDP, and over TCP if the answer is too large for that. Each query has a socket
- * and a result of its own: whatever one returns, it changes no other, and nothing is cached. Throws an
- * `InvalidInputError` if a server is not an IP address, or if there is none.
+ * Creates a resolver that queries over UDP, and over TCP if the answer is too large. Nothing is cached, and no query
+ * changes the result of another. Throws an `InvalidInputError` if a server is not an IP address, or if there is none.
  */
 export function createDnsResolver({
   servers = getServers(),
@@ -94,7 +78,6 @@ function parseServers(servers: readonly string[]): readonly Server[] {
   });
 }
 
-/** An address, in brackets if it is IPv6, with an optional port. */
 const ADDRESS = /^\[?(.+?)\]?(?::(\d{1,5}))?$/;
 
 /** Not `recursive`, it asks servers only for their own zones. */
@@ -105,9 +88,8 @@ function createResolve(
 ) {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
     // A name that is too long cannot exist, and cannot be encoded.
-    if (name.length > 253 || name.split(".").some((label) => label.length > 63)) {
+    if (name.length > 253 || name.split(".").some((label) => label.length > 63))
       return { outcome: "nxdomain" };
-    }
     let failure: DnsFailure | undefined;
     const tried = new Set<Server>();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -154,7 +136,6 @@ interface Response extends DecodedPacket {
   readonly authorities: Answer[];
 }
 
-/** Sends a query over UDP, and over TCP if the response is truncated. */
 async function sendQuery(query: Query, server: Server, timeoutMs: number): Promise<Response> {
   const signal = AbortSignal.timeout(timeoutMs);
   const response = await exchangeUdp(query, server, signal);
@@ -175,7 +156,6 @@ const EDNS: Answer = {
   options: [],
 };
 
-/** Prepares an exchange: the packet to send, and its response, once a message that was received is one. */
 function prepareExchange({ name, type, recursive }: Query) {
   const { promise: response, resolve, reject } = Promise.withResolvers<Response>();
   const id = randomInt(0x10000);
@@ -236,9 +216,8 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
   const { name, type, recursive } = query;
   const { rcode, answers, authorities, flag_aa } = response;
   if (rcode === "SERVFAIL") return failed("servfail");
-  if (rcode !== "NOERROR" && rcode !== "NXDOMAIN") {
+  if (rcode !== "NOERROR" && rcode !== "NXDOMAIN")
     return failed(rcode === "REFUSED" || rcode === "NOTIMP" ? "refused" : "malformed");
-  }
   // The parent of a zone answers with its name servers, and without authority.
   const delegation = !recursive && type === "NS" && !flag_aa ? authorities : [];
   if (!recursive && !flag_aa && delegation.length === 0) return failed("not_authoritative");
@@ -252,11 +231,7 @@ function readAnswer<T extends RecordType>(response: Response, query: Query & { t
       READERS[type](("data" in answer ? answer.data : undefined) as never),
     ) as RecordData[T][];
     const direct = found.some((answer) => isSameName(answer.name, name));
-    return {
-      outcome: "found",
-      records,
-      ...(type === "A" || type === "AAAA" ? { direct } : {}),
-    };
+    return { outcome: "found", records, ...(type === "A" || type === "AAAA" ? { direct } : {}) };
   }
   if (delegation.length > 0) return failed("not_authoritative");
   const outcome = rcode === "NXDOMAIN" ? "nxdomain" : "nodata";
@@ -277,7 +252,6 @@ function followAliases(answers: readonly Answer[], name: string): readonly strin
   }
 }
 
-/** The data of a record as the library decodes it. */
 const READERS: { readonly [T in RecordType]: (data: never) => RecordData[T] } = {
   A: (data: string) => data,
   AAAA: (data: string) => data,

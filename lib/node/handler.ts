@@ -3,6 +3,7 @@ import type { TLSSocket } from "node:tls";
 import { settleWithin } from "../core/concurrency.ts";
 import { assertOptions } from "../core/errors.ts";
 import { splitTarget } from "../core/request-target.ts";
+import { BODY_METHODS } from "../http/body.ts";
 import { callHandler, type ReceivedHead } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
@@ -12,7 +13,6 @@ import {
   countProxies,
   hasBody,
   hostOfRequest,
-  isBodyForHandler,
   isReset,
   type NodeRequest,
   receiveBody,
@@ -23,22 +23,16 @@ import { LINGER_MS, type NodeResponse, sendResponse } from "./response.ts";
 /** Options of `toNodeHandler`. */
 export interface NodeHandlerOptions {
   /**
-   * Trusts exactly one proxy, or this many in a row: reads the caller's address from the entry of `X-Forwarded-For` that
-   * the first of them has added, such as the last one. @default false
+   * True for exactly one proxy, or how many are in a row: the caller's address is the entry of `X-Forwarded-For` that
+   * the first of them has added. @default false
    */
   readonly trustProxy?: boolean | number;
 }
 
 /**
- * Mounts a handler in a server of your own on `node:http` or `node:http2`, such as Express:
- *
- * ```ts
- * createServer(toNodeHandler(handler)).listen(8787);
- * ```
- *
- * The connection limits, the protection from pipelining and the graceful shutdown are your server's: `startNodeServer`
- * has its own. A body that no middleware has read is received completely first, so that an incomplete request has no
- * effect. An operation that takes a body fails if a middleware has read it.
+ * Mounts a handler in a server of your own on `node:http` or `node:http2`, such as Express. The connection limits, the
+ * protection from pipelining and the graceful shutdown are your server's. A body that no middleware has read is
+ * received completely first; an operation that takes a body fails if one has read it.
  */
 export function toNodeHandler(
   handler: Handler,
@@ -55,7 +49,8 @@ export function toNodeHandler(
     // Connect, and all that is like it, keeps there what it has received.
     const { originalUrl = head.target } = req as NodeRequest & { readonly originalUrl?: string };
     const address = callerAddress(req, proxies);
-    const isForHandler = isBodyForHandler(req);
+    // It receives the body after the admission, and not more than the operation accepts.
+    const isForHandler = hasBody(req) && BODY_METHODS.has(head.method);
     const headError = validateRequest(req);
     // A body that is only too large has a known end, and a request of HTTP/2 a stream of its own.
     const isRefused = headError !== undefined && headError !== "request_too_large" && !("stream" in req);

@@ -1,6 +1,5 @@
 /**
- * Runs the service on Node: the server, the documentation page, and DNS for the verification of custom
- * domains.
+ * The server on Node, the documentation page, and DNS for custom domains.
  *
  * @module store-orders/node
  */

@@ -24,7 +24,6 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 10_000,
 };
 
-/** Completes the limits with the defaults. Throws `InvalidInputError` if a limit is invalid. */
 export function resolveLimits(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given };
   const issues = Object.entries(limits).flatMap(([name, limit]) =>

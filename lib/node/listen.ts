@@ -5,10 +5,7 @@ import { invalidInput } from "../core/errors.ts";
 /** The parts of `node:http` that servers and their health check need: to import it would load Node's `fetch`, 13 MiB and 30 ms. */
 export const { Agent, createServer, get, STATUS_CODES } = process.getBuiltinModule("node:http");
 
-/**
- * Starts to listen and returns the server's address, without a path. Rejects if the address is in use, and with
- * `InvalidInputError` if the host is empty or the port is not one.
- */
+/** Returns the address. Rejects if it is in use, and with `InvalidInputError` for an empty host or an invalid port. */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   if (host === "") throw invalidInput("host", EMPTY_HOST);
   // Node would read a string as the path of a socket, and choose a port if there is none.
@@ -27,7 +24,6 @@ export const EMPTY_HOST =
 
 const PORT_RULE = "Use a whole number from 0 to 65535; 0 chooses a free port.";
 
-/** A host as it is written before a port: an IPv6 address is in brackets. */
 export function formatHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }

@@ -18,10 +18,7 @@ export function hostOfRequest({
   return (headers[":authority"] as string | undefined) ?? headers.host ?? splitTarget(url).authority;
 }
 
-/**
- * Finds syntax that Node's parser accepts although a proxy could parse it differently (request smuggling; RFC 9112,
- * sections 2.3, 3.2 and 6.1). Returns the error, or `undefined` for a valid request.
- */
+/** Finds syntax that Node accepts although a proxy could parse it differently (RFC 9112, sections 2.3, 3.2 and 6.1). */
 export function validateRequest(req: NodeRequest): ErrorCode | undefined {
   const { url = "", method, httpVersion, headers } = req;
   if (url.length > MAX_URL_CHARS) return "uri_too_long";
@@ -48,7 +45,6 @@ export function validateRequest(req: NodeRequest): ErrorCode | undefined {
   return URL.canParse(`http://${host || "localhost"}/`) ? undefined : "bad_request";
 }
 
-/** A name or an address, with an optional port. */
 const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
 /** True for a path, a URL whose host equals the Host field, or the asterisk of OPTIONS, without a fragment. */
@@ -68,8 +64,8 @@ export function countProxies(trustProxy: boolean | number): number {
 }
 
 /**
- * The address of a caller: that of the connection or, behind trusted proxies, the entry of `X-Forwarded-For` that the
- * first of them has added. A client can forge those before it. A longer entry than an address can be is ignored.
+ * Behind trusted proxies, the entry of `X-Forwarded-For` that the first of them has added. A client can forge those
+ * before it, and a longer entry than an address can be is ignored.
  */
 export function callerAddress(req: NodeRequest, proxies: number): { readonly address?: string } {
   const entries = `${req.headers["x-forwarded-for"] ?? ""}`.split(",");
@@ -89,23 +85,12 @@ export function hasBody(req: NodeRequest): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/**
- * True if the handler receives the body, for an operation that takes one: after the admission, and not more than the
- * operation accepts.
- */
-export function isBodyForHandler(req: NodeRequest): boolean {
-  return hasBody(req) && /^(?:POST|PUT|PATCH)$/.test(req.method ?? "");
-}
-
 /** True over HTTP/2 if the client has reset the request. Its body then ends as if it were complete. */
 export function isReset(req: NodeRequest): boolean {
   return "stream" in req && (req.aborted || req.stream.closed);
 }
 
-/**
- * Reads a body to its end, without keeping it: no operation with this method takes one. Resolves to `undefined`, or why it
- * has not been received.
- */
+/** Resolves to `undefined`, or why the body has not been received. Nothing is kept of it. */
 export function receiveBody(
   req: NodeRequest,
   maxBytes = MAX_BODY_BYTES,

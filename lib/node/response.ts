@@ -19,8 +19,8 @@ function outputOf(res: NodeResponse): Writable {
 }
 
 /**
- * Sends a response over `node:http`, as fast as the client receives it. Resolves when nothing more will be written. The
- * connection is closed if the body fails, or if the client does not receive a part within `writeTimeoutMs`.
+ * Resolves when nothing more will be written. The connection is closed if the body fails, or if the client does not
+ * receive a part within `writeTimeoutMs`.
  */
 export async function sendResponse(
   { status, headers, body }: HandlerResponse,
@@ -104,9 +104,8 @@ async function pump(
   // The client can have disconnected before the listener was added.
   if (output.destroyed) void stop();
   try {
-    for (let state = await writePart(reader, res); state !== "end"; state = await writePart(reader, res)) {
+    for (let state = await writePart(reader, res); state !== "end"; state = await writePart(reader, res))
       if (state === "full") await waitForClient(res, "drain", writeTimeoutMs);
-    }
     res.end();
   } catch {
     res.destroy();
@@ -142,10 +141,7 @@ async function waitForClient(
   clearTimeout(timer);
 }
 
-/**
- * The time for which input is read and discarded before or after a final response: closing a socket with unread input would reset
- * the connection, and the client could lose the response.
- */
+/** To close a socket with unread input would reset the connection, and the client could lose the response. */
 export const LINGER_MS = 1_000;
 
 export async function sendAndClose(
@@ -161,7 +157,6 @@ export async function sendAndClose(
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
   for (const [name, value] of Object.entries({ ...fieldsOf(headers), ...own }))
     for (const each of [value].flat()) head += `${name}: ${each}\r\n`;
-  // Head and body leave in one write.
   socket.end(Buffer.concat([Buffer.from(`${head}\r\n`, "latin1"), body]));
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -1,11 +1,3 @@
-/**
- * Serves a handler over `node:http`.
- *
- * ```ts
- * const server = await startNodeServer({ handler, port: 8787 });
- * process.once("SIGTERM", () => server.close());
- * ```
- */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
@@ -14,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import { assertOptions, invalidInput } from "../core/errors.ts";
 import { MAX_TIMER_MS } from "../core/time.ts";
+import { BODY_METHODS } from "../http/body.ts";
 import { callHandler } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
@@ -21,14 +14,7 @@ import { Connection, type HeldInput } from "./connection.ts";
 import { type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
 import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
-import {
-  callerAddress,
-  countProxies,
-  hasBody,
-  isBodyForHandler,
-  parserErrorCode,
-  validateRequest,
-} from "./request.ts";
+import { callerAddress, countProxies, hasBody, parserErrorCode, validateRequest } from "./request.ts";
 import { sendAndClose, sendResponse } from "./response.ts";
 
 /** Options of `startNodeServer`. */
@@ -48,10 +34,7 @@ export interface NodeServer {
   readonly url: string;
   /** The connections that were closed at once, for lack of `maxConnections` or file descriptors. */
   readonly refusedConnections: number;
-  /**
-   * Accepts no more connections, waits for requests to finish, and closes the rest after `graceMs` (10 s; `Infinity`
-   * means never). Rejects with `InvalidInputError` if that is not a time.
-   */
+  /** Waits for requests to finish, and closes the rest after `graceMs` (10 s; `Infinity` means never). */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -95,7 +78,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     respond(req, res, expectation).catch(() => req.socket.destroy());
   }
 
-  /** Waits for the body of a request, unless the handler does, then sends the response. */
   async function respond(req: IncomingMessage, res: ServerResponse, expectation?: "continue" | "unknown") {
     const connection = connections.get(req.socket);
     if (connection === undefined) return;
@@ -111,7 +93,7 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
 
     const invalid = expectation === "unknown" ? "expectation_failed" : validateRequest(req);
     if (invalid !== undefined) return reject(invalid);
-    if (isBodyForHandler(req)) {
+    if (hasBody(req) && BODY_METHODS.has(head.method)) {
       head.body = connection.readBody(req, expectation === "continue");
     } else if (hasBody(req)) {
       if (expectation === "continue") res.writeContinue();
@@ -174,13 +156,9 @@ function maxDescriptors(): number {
   }
 }
 
-/**
- * A connection without traffic for this long is closed. One in use gets `Connection: close` with its next response:
- * closing it could lose a request on its way.
- */
+/** Without traffic for this long. Closing one in use could lose a request: it gets `Connection: close` instead. */
 const IDLE_MS = 250;
 
-/** Accepts no more connections, waits for those in use, and closes the rest after `graceMs`. */
 export function shutDown(
   server: Server,
   connections: ReadonlyMap<Socket, { isBusy(): boolean }>,

@@ -31,9 +31,9 @@ export interface DeliveredChange
 export interface DeliverOptions {
   readonly store: { readonly outbox?: Outbox };
   /**
-   * Delivers a change, which is done once the promise resolves; until then it is repeated, in this process or another
-   * one. An error with `retryable: false` sets the change aside at once. After one with `retryAfterMs`, this process
-   * delivers nothing for that time, then one change, and more with each success. The signal aborts when the time is up.
+   * The change is repeated, in this process or another one, until the promise resolves. An error with `retryable:
+   * false` sets it aside at once. After one with `retryAfterMs`, this process delivers nothing for that time, then one
+   * change, and more with each success. The signal aborts when the time is up.
    */
   readonly deliver: (change: DeliveredChange, signal: AbortSignal) => unknown;
   /** Called with each error: of a delivery, of the store, once if a retry cannot correct it, or that somebody has switched the outbox off. @default writes a line to the console */
@@ -46,9 +46,7 @@ export interface DeliverOptions {
   readonly timeoutMs?: number;
   /** The time between two reads of a store in which nothing waits. @default 1,000 */
   readonly pollMs?: number;
-  /**
-   * Ends once nothing is due or leased, or the store has failed: for a function that is invoked again. @default false
-   */
+  /** Ends once nothing is due or leased, or the store has failed: for a function that is invoked again. @default false */
   readonly untilEmpty?: boolean;
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
@@ -58,10 +56,7 @@ export interface DeliverOptions {
 
 /** The delivery of changes by one process. */
 export interface Delivery {
-  /**
-   * Begins no further delivery. Resolves when those under way have ended: by themselves, or because their signals are
-   * aborted after `graceMs` (`Infinity`). These count as failed attempts.
-   */
+  /** Resolves when the deliveries under way have ended: by themselves, or aborted after `graceMs`, as failed attempts. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
   readonly ended: Promise<void>;
 }
@@ -99,10 +94,7 @@ const lengthOf = (lease: number) => Math.floor(-lease / LEASE_NUMBERS);
 /** What this process has seen of the leases in an outbox. A function that is invoked again goes on with it. */
 const watches = new WeakMap<Outbox, LeaseWatch>();
 
-/**
- * Finds what nobody holds any more, without a comparison of the clocks of two hosts: a lease that this process has seen
- * for its whole length, and an attempt so far ahead that a wrong clock has set it.
- */
+/** Finds leases seen for their whole length, and attempts that a wrong clock has set, without comparing two clocks. */
 class LeaseWatch {
   #seen: ReadonlyMap<bigint, HeldOrder & { readonly since: number }> = new Map();
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -132,10 +124,10 @@ class LeaseWatch {
 }
 
 /**
- * Switches the outbox of a store on, and delivers every change from then on at least once: those of one order in their
- * order, also after a crash, and with any number of processes that do the same. A change that cannot be delivered is
- * retried with exponential backoff, and holds up later changes of its order only. An order that cannot be read is set
- * aside with a `DamagedOrderError`. See lib/orders/README.md#delivery.
+ * Switches the outbox on, and delivers every change from then on at least once: those of one order in their order, also
+ * after a crash, and with any number of processes. A change that cannot be delivered is retried with exponential
+ * backoff, and holds up later changes of its order only. An order that cannot be read is set aside with a
+ * `DamagedOrderError`. See lib/orders/README.md#delivery.
  */
 export function deliverChanges(options: DeliverOptions): Delivery {
   const limits = ["maxAttempts", "concurrency", "timeoutMs", "pollMs"];
@@ -161,7 +153,6 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   let [allowed, pausedUntil] = [concurrency, Number.NEGATIVE_INFINITY];
   /** Ends the wait for changes: a delivery has ended, or all of them have to. */
   let idle = new AbortController();
-  /** What is recorded next, and when it is. */
   const next: AcknowledgedOrder[] = [];
   let recorded = Promise.resolve();
 
@@ -220,7 +211,6 @@ export function deliverChanges(options: DeliverOptions): Delivery {
   }
 
   async function run(): Promise<void> {
-    /** Undefined until this process has switched it on. */
     let isOn: boolean | undefined;
     let [leasedAt, lookedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
     let leases = 0;
@@ -297,17 +287,13 @@ function pauseFor(retryAfterMs: unknown): number {
   return Math.min(MAX_RETRY_MS, retryAfterMs + jitterMs);
 }
 
-/**
- * A change as JSON: `id`, `event`, `at` (RFC 3339), `from`, `to`, `by`, `requestId`, the `status` of the order now, and the
- * `order` as the API sends it, with exact numbers. What does not apply is omitted.
- */
+/** A change as JSON: `at` as RFC 3339, the `status` now, the `order` as the API sends it, without what does not apply. */
 export function changeToJson({ order, id, event, at, from, to, by, requestId }: DeliveredChange): string {
   const { record, status } = order;
   const rest = { id, event, at: new Date(at).toISOString(), from, to, by, requestId, status };
   return `${JSON.stringify(rest).slice(0, -1)},"order":${orderToJson(record)}}`;
 }
 
-/** The change of an order that follows the first `delivered` ones. */
 export function changeOf({ record, status, history }: OrderWithHistory, delivered: number): DeliveredChange {
   const [change, next] = history.slice(delivered);
   if (change === undefined) throw new Error(`Order ${record.id} has no change ${delivered + 1}.`);

@@ -6,7 +6,6 @@ import type { OrderEvent, StoredOrder } from "./lifecycle.ts";
 export interface ChangeOrigin {
   /** The identifier of an API key, which begins with its account, or the command of an operator, such as `orders ship`. */
   readonly by?: string | undefined;
-  /** The identifier of the HTTP request, if there is one. */
   readonly requestId?: string | undefined;
 }
 
@@ -14,10 +13,7 @@ export interface ChangeOrigin {
 export interface OrderChange extends ChangeOrigin {
   readonly event: OrderEvent | "place";
   readonly at: Instant;
-  /**
-   * Random, so that no other change has it: not the one that takes this one's place after a restore, and none of another
-   * database. Missing in a change that was stored before there were tokens.
-   */
+  /** Random: no change that takes this one's place after a restore has it. Missing in a change from before tokens. */
   readonly token?: string;
 }
 
@@ -29,10 +25,7 @@ export function newChange(event: OrderChange["event"], at: Instant, origin: Chan
   return { event, at, token: randomBase62(TOKEN_CHARS), ...origin };
 }
 
-/**
- * The identifier of a change, `<order>:<number>:<token>`: the same for ever, and that of no other change. Numbers begin
- * at 1. Without a token it is `<order>:<number>`.
- */
+/** `<order>:<number>:<token>`, the same for ever. Numbers begin at 1. Without a token it is `<order>:<number>`. */
 export function changeIdOf(orderId: bigint, number: number, { token }: OrderChange): string {
   return `${orderId}:${number}${token === undefined ? "" : `:${token}`}`;
 }
@@ -42,10 +35,7 @@ export interface OrderWithHistory extends StoredOrder {
   readonly history: readonly OrderChange[];
 }
 
-/**
- * The letter of each event in what stores keep, in the order in which events can happen: never change one, and give each its
- * own. In DynamoDB they are attributes, beside those of the outbox, and the order of a history is the order here.
- */
+/** Never change one. The order of a history is the order here. In DynamoDB they are attributes, beside the outbox's. */
 export const EVENT_LETTERS = {
   place: "p",
   cancel: "c",
@@ -67,10 +57,7 @@ export function eventOf(letter: string): OrderChange["event"] {
   return event;
 }
 
-/**
- * A change as ASCII text, to be appended to the text of the changes before it. It ends with the only semicolon:
- * `s1763640000000.4kTz0aQ9Lb,:ship;` is `ship` by the command `orders ship`.
- */
+/** ASCII that ends with the only semicolon: `s1763640000000.4kTz0aQ9Lb,:ship;` is `ship` by the command `orders ship`. */
 export function packChange(change: OrderChange): string {
   return `${EVENT_LETTERS[change.event]}${packDetails(change)};`;
 }
@@ -83,8 +70,8 @@ export function unpackChanges(text: string): readonly OrderChange[] {
 }
 
 /**
- * What a store keeps of a change beside its event, as ASCII text without semicolons: the instant in a base, and, if there
- * are any, a dot and the token, a comma and who made it, a comma and the request.
+ * A change without its event, as ASCII without semicolons: the instant in a base and, if there are any, a dot and the
+ * token, a comma and who made it, a comma and the request.
  */
 export function packDetails({ at, token, by = "", requestId = "" }: OrderChange, base = 10): string {
   const instant = assertInstant(at, "at").toString(base);

@@ -32,7 +32,6 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
   if (rest !== "") yield [numberLine(rest)];
 }
 
-/** A line that was not imported. */
 export interface RejectedLine {
   readonly number: number;
   readonly reason: string;
@@ -44,7 +43,6 @@ export interface RejectedLine {
 export interface ImportStep {
   readonly line: number;
   readonly placed: number;
-  /** Orders that already existed with the same content. */
   readonly unchanged: number;
   readonly rejected: number;
   readonly rejects: readonly RejectedLine[];
@@ -52,13 +50,11 @@ export interface ImportStep {
 
 /** Lines per call of the store, which is one transaction if the store supports transactions. */
 const MAX_BATCH_LINES = 1_000;
-/** Limits the memory of a batch of long lines. */
 const MAX_BATCH_CHARS = 2 * MAX_LINE_CHARS;
 
 /**
- * Imports orders from lines of JSON in bounded memory; the orders of a step are stored when it is yielded. A line that
- * is not a valid order, or whose order exists with different content, is rejected. An import can be repeated.
- * A line without a status gets `assumed`; see `parseOrder`.
+ * Rejects lines that are no valid order, or whose order exists with other content. The orders of a step are stored when
+ * it is yielded. An import can be repeated. A line without a status gets `assumed`; see `parseOrder`.
  */
 export async function* importOrders(
   lines: AsyncIterable<readonly Line[]>,
@@ -75,18 +71,14 @@ export async function* importOrders(
     const outcomes = (orders.length > 0 ? await store.place(orders) : []).values();
     const rejects: RejectedLine[] = [];
     for (const entry of batch) {
-      if (!("order" in entry)) {
-        rejects.push(entry);
-        continue;
+      const outcome = "order" in entry ? outcomes.next().value : undefined;
+      if (!("order" in entry)) rejects.push(entry);
+      else if (outcome === "placed" || outcome === "unchanged") counts[outcome] += 1;
+      else {
+        const { number, content, order } = entry;
+        const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
+        rejects.push({ number, content, reason });
       }
-      const outcome = outcomes.next().value;
-      if (outcome === "placed" || outcome === "unchanged") {
-        counts[outcome] += 1;
-        continue;
-      }
-      const { number, content, order } = entry;
-      const reason = `Order ${order.record.id} already exists with different content; it was not changed.`;
-      rejects.push({ number, content, reason });
     }
     counts.rejected += rejects.length;
     batch = [];

@@ -30,12 +30,7 @@ export {
   type StatusOf,
 } from "../core/lifecycle.ts";
 export { type DeliveredChange, type DeliverOptions, type Delivery, deliverChanges } from "./delivery.ts";
-export {
-  type ChangeOrigin,
-  newChange,
-  type OrderChange,
-  type OrderWithHistory,
-} from "./history.ts";
+export { type ChangeOrigin, newChange, type OrderChange, type OrderWithHistory } from "./history.ts";
 export { parseInt64, parseInt64Json, toInt64Json } from "./int64.ts";
 export {
   decideEvent,

@@ -4,7 +4,6 @@ export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
 
-/** True for a `bigint` within the range of a signed 64-bit integer. */
 export function isInt64(value: bigint): boolean {
   return value >= MIN_INT64 && value <= MAX_INT64;
 }
@@ -16,10 +15,7 @@ export function parseInt64(text: string): bigint | undefined {
   return isInt64(value) ? value : undefined;
 }
 
-/**
- * `JSON.parse` with exact integers: one that a `number` cannot represent becomes a `bigint`. A number with a fraction
- * or an exponent never becomes an integer: `1.0`, `1e1` and `4503599627370496.64` are `NaN`.
- */
+/** Exact integers: `bigint` beyond 2^53. What only looks whole is `NaN`: `1.0`, `1e1`, `4503599627370496.64`. */
 export function parseInt64Json(text: string): unknown {
   return NEEDS_SOURCE_TEXT.test(text) ? parseJsonNumbers(text, NUMBER, readExactly) : JSON.parse(text);
 }
@@ -35,11 +31,9 @@ function readExactly(source: string): number | bigint {
 }
 
 /**
- * `JSON.parse` with numbers of one's own: `read` gets the text of each that matches `numbers`, which is global and
- * matches whole numbers of JSON only. Throws `SyntaxError`, also for too deep a nesting.
- *
- * A reviver gets these texts too, but takes 40 times as long as `JSON.parse`. Here each such number becomes a list of
- * one string that no sender can know, which cannot be a key either, and only JSON that has one is searched for them.
+ * `JSON.parse`, where `read` gets the text of each number that matches `numbers`, which is global. Throws
+ * `SyntaxError`, also for too deep a nesting. A reviver takes 40 times as long. Here each number becomes a list of one
+ * string that no sender can know, which cannot be a key either, and only JSON that has one is searched for them.
  */
 export function parseJsonNumbers(
   text: string,

@@ -56,7 +56,6 @@ export type TransitionResult<E extends OrderEvent = OrderEvent> =
   | { readonly ok: true; readonly order: StoredOrder }
   | TransitionError<E>;
 
-/** True for an event that sets a field of the record, false for one that changes the status only. */
 export function changesRecord(event: OrderEvent): boolean {
   return LIFECYCLE.statuses.some((status) => "set" in ORDER_RULES[status][event]);
 }
@@ -69,10 +68,7 @@ export function findStatusProblem({ record, status }: StoredOrder): string | und
   return `The order is complete and ${status}, which cannot be: only ${[...possible].join(" and ")} orders can be complete.`;
 }
 
-/**
- * The statuses in which an order is fulfilled, and those to which further events lead. A function, so that a bundle without
- * it leaves the life cycle out.
- */
+/** Of fulfilled orders, and what further events lead to. A function, so that a bundle can leave the life cycle out. */
 function completeStatuses(): ReadonlySet<OrderStatus> {
   const found = new Set(LIFECYCLE.statuses.filter((status) => LIFECYCLE.acceptsEvent(status, "fulfil")));
   // A set is iterated to its end, also over what is added meanwhile.
@@ -85,10 +81,7 @@ function completeStatuses(): ReadonlySet<OrderStatus> {
 export function sumByStatus(
   counted: Iterable<readonly [status: unknown, count: number]>,
 ): Record<OrderStatus, number> {
-  const counts = Object.fromEntries(LIFECYCLE.statuses.map((status) => [status, 0])) as Record<
-    OrderStatus,
-    number
-  >;
+  const counts: Record<OrderStatus, number> = { pending: 0, shipped: 0, cancelled: 0 };
   for (const [status, count] of counted) if (LIFECYCLE.isStatus(status)) counts[status] += count;
   return counts;
 }
@@ -108,16 +101,12 @@ export function transition<E extends OrderEvent>(
   return { ok: true, order: { record: isSame ? record : { ...record, [set]: value }, status: to } };
 }
 
-/** Says what is wrong with a status that no rule knows, and what to do. */
 export function explainUnknownStatus({ record, status }: StoredOrder): string {
   const known = LIFECYCLE.statuses.join(", ");
   return `Order ${record.id} has the status '${status}', which is not one of ${known}. Correct it in the database, or update this version if a newer one has written it.`;
 }
 
-/**
- * What an event does to a stored order, and what to store. Nothing for one that leaves it as it was: no change. Throws,
- * with what to do, if no rule knows its status.
- */
+/** `changed` is missing if the event leaves the order as it was. Throws, with what to do, for an unknown status. */
 export function decideEvent<E extends OrderEvent>(
   order: StoredOrder,
   event: E,

@@ -20,7 +20,6 @@ export interface OrderQuery {
 /** An order whose record or history cannot be read. */
 export interface DamagedOrder {
   readonly id: bigint;
-  /** The problem, in a sentence that names the order. */
   readonly problem: string;
 }
 

@@ -3,13 +3,7 @@ import { withoutEval } from "../core/schema.ts";
 import { ORDER_FIELDS, type OrderRecord } from "./order.ts";
 import { type JsonRecord, toRecord } from "./wire.ts";
 
-/**
- * An order record as a zod schema. It accepts integers as `number` or `bigint` and returns an `OrderRecord`.
- *
- * ```ts
- * const { id } = orderSchema.parse({ id: 1001, quantity: 2 }); // 1001n
- * ```
- */
+/** An order record as a zod schema: accepts integers as `number` or `bigint`, and returns an `OrderRecord`. */
 export const orderSchema: z.ZodType<OrderRecord> = withoutEval(() =>
   z
     .strictObject({

@@ -14,7 +14,6 @@ export type ApplyResult<E extends OrderEvent = OrderEvent> = TransitionResult<E>
 export interface OrderPage {
   /** Serialised records (see `orderToJson`), ascending by identifier, separated by commas. A page may be empty. */
   readonly json: string;
-  /** True for the last page. */
   readonly last: boolean;
 }
 
@@ -58,28 +57,25 @@ export interface OutboxBacklog {
 }
 
 /**
- * The orders with changes that have not been delivered. While it is on, each write that changes an order marks it, by
- * whatever process. No clock decides whether a change has been delivered: a mark stays until all of them are.
+ * While the outbox is on, each write that changes an order marks it, by whatever process. No clock decides whether a
+ * change has been delivered: a mark stays until all of them are.
  */
 export interface Outbox {
   /** Records in the database whether writes mark orders. Resolves when those of every process do, or at once if it is so already. */
   switch(on: boolean): Promise<void>;
   isOn(): Promise<boolean>;
   /**
-   * Leases at most `limit` orders that are due, the oldest first. Each is read on its own: one that is damaged stops no
-   * other. No other call gets them until they are released. The caller makes up the number of the lease, below zero: a lease has no end by any clock, since those of two hosts differ.
-   * A change that is more than five minutes later than `at` is as old as its lease from then on, so that a backlog
-   * that a wrong clock wrote becomes late in time.
+   * Leases at most `limit` orders that are due, the oldest first: no other call gets them until they are released. One
+   * that is damaged stops no other. The caller makes up the number of the lease, below zero: a lease has no end by any
+   * clock, since those of two hosts differ. A change more than five minutes later than `at` is as old as its lease from
+   * then on, so that a backlog that a wrong clock wrote becomes late in time.
    */
   lease(limit: number, at: Instant, lease: number): Promise<readonly WaitingOrder[]>;
   /** Lists at most `limit` orders that are leased, or whose next attempt is after an instant. */
   held(after: Instant, limit: number): Promise<readonly HeldOrder[]>;
   /** Makes held orders due at once, except those whose hold has changed. */
   release(held: readonly HeldOrder[]): Promise<void>;
-  /**
-   * Records how many changes of orders were delivered. Makes those due that have others, and removes the marks of the rest,
-   * except of orders that somebody else has leased since: they stay with that lease.
-   */
+  /** Orders with more changes become due, the others lose their marks, unless somebody else has leased them. */
   acknowledge(deliveries: readonly AcknowledgedOrder[]): Promise<void>;
   /** Counts a failed attempt, if nobody else has the lease, and sets the next one, or sets the change aside. */
   postpone(id: bigint, lease: number, due: Instant | undefined): Promise<void>;
@@ -90,15 +86,11 @@ export interface Outbox {
   backlog(): Promise<OutboxBacklog>;
 }
 
-/**
- * A store of orders. Every change is atomic per order across all processes that share the database, and durable when
- * its promise resolves. Each method rejects with `StoreUnavailableError` if the store cannot be reached.
- */
+/** Changes are atomic per order across processes, and durable once resolved. Rejects with `StoreUnavailableError`. */
 export interface OrderStore {
   /**
-   * Adds orders, never overwrites one, and returns an outcome for each, in their order: `unchanged` if the order exists
-   * with the same record and status, `conflict` if it exists with others. The history of a new order begins with `place`
-   * (a `newChange`) at the instant, by default the current time.
+   * Never overwrites an order: `unchanged` if it exists with the same record and status, `conflict` if with others. The
+   * history begins with `place` (a `newChange`) at the instant, by default the current time.
    */
   place(
     orders: readonly StoredOrder[],
@@ -109,11 +101,7 @@ export interface OrderStore {
   /** Returns the order with its history, or `undefined` if there is none. Rejects if it cannot be read. */
   find(id: bigint): Promise<OrderWithHistory | undefined>;
 
-  /**
-   * Applies `transition` to the stored order, and adds the event to the history in the same write, unless it leaves the
-   * order as it was. What is added is a `newChange`, with a token of its own. Concurrent events on one order are applied one
-   * after another.
-   */
+  /** Applies `transition`, with a `newChange` in the same write unless nothing changes. Concurrent events take turns. */
   apply<E extends OrderEvent>(
     id: bigint,
     event: E,
@@ -121,16 +109,12 @@ export interface OrderStore {
     origin?: ChangeOrigin,
   ): Promise<ApplyResult<E>>;
 
-  /**
-   * Lists every record, ascending by identifier, in pages that are read on demand, at least one. An order that exists
-   * during the whole iteration is listed exactly once.
-   */
+  /** Ascending by identifier, at least one page. An order that exists during the whole iteration is listed exactly once. */
   list(): AsyncIterable<OrderPage>;
 
   /**
-   * Returns one page of orders. An order that exists during the whole walk and keeps its status is on exactly one page.
-   * An unknown status is returned as it is. Each order is read on its own: one that is damaged stops no other. Rejects with
-   * `InvalidInputError`; see `validateOrderQuery`.
+   * An order that exists during the whole walk and keeps its status is on exactly one page. An unknown status is
+   * returned as it is. One that is damaged stops no other. Rejects with `InvalidInputError`; see `validateOrderQuery`.
    */
   page(query: OrderQuery): Promise<OrderQueryPage>;
 

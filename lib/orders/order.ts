@@ -10,11 +10,9 @@ export interface OrderRecord {
   readonly quantity?: number;
   /** Expected or actual ship date: an RFC 3339 date-time with an offset, stored exactly as written. */
   readonly shipDate?: string;
-  /** True if the order has been fulfilled. */
   readonly complete?: boolean;
 }
 
-/** The description and the validation of one field of an order. */
 export interface OrderField {
   readonly description: string;
   /** The field's JSON Schema, without its description. */
@@ -103,10 +101,7 @@ function validateQuantity(value: unknown): string | undefined {
 const DATE_TIME =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:(?:0\d|1[0-7]):[0-5]\d|18:00))$/;
 
-/**
- * True for an RFC 3339 date-time with an offset that the date types of Go, Java, Python and JavaScript read: one that
- * they do not read would break a whole list for a client.
- */
+/** RFC 3339 as the date types of Go, Java, Python and JavaScript read it: another would break a list for a client. */
 export function isDateTime(text: string): boolean {
   if (!DATE_TIME.test(text)) return false;
   const day = Number(text.slice(8, 10));

@@ -19,27 +19,21 @@ import { parseOrder } from "./wire.ts";
 /** An order to place. Without `id`, an identifier is generated. */
 export type NewOrder = Omit<OrderRecord, "id"> & { readonly id?: bigint };
 
-/**
- * The result of placing an order. `created` is false if the same order already existed; `order_conflict` means that a
- * different order has this `id`, and nothing was stored.
- */
+/** `created` is false if the same order existed; `order_conflict` means that a different order has this `id`. */
 export type PlacedOrder =
   | { readonly ok: true; readonly created: boolean; readonly record: OrderRecord }
   | (Failure<"order_conflict"> & { readonly id: bigint });
 
 /** Operations on single orders, with one for each event. Each rejects with `StoreUnavailableError` or `InvalidInputError`. */
 export interface Orders extends Readonly<{ [E in OrderEvent]: (id: bigint) => Promise<ApplyResult<E>> }> {
-  /** Returns the order with its history, or `undefined` if there is none. */
   find(id: bigint): Promise<OrderWithHistory | undefined>;
   /** Returns a page of orders, by status and direction. Its `next` is the `after` of the next page. */
   page(query: OrderQuery): Promise<OrderQueryPage>;
-  /** Places a pending order. */
   place(order: NewOrder): Promise<PlacedOrder>;
   /** Marks a pending order as shipped, and sets `shipDate` to the current time. */
   ship(id: bigint): Promise<ApplyResult<"ship">>;
   /** Marks a shipped order as complete. Its status stays `shipped`. */
   fulfil(id: bigint): Promise<ApplyResult<"fulfil">>;
-  /** Cancels a pending order. */
   cancel(id: bigint): Promise<ApplyResult<"cancel">>;
 }
 
@@ -50,10 +44,7 @@ export interface OrdersOptions {
   readonly clock?: Clock;
   /** Who makes the changes, for their history, such as the name of a program. @default nobody */
   readonly by?: string;
-  /**
-   * Called after each change is durable, at most once. For what must not be lost, such as a refund, use
-   * `deliverChanges`. @default none
-   */
+  /** At most once, when the change is durable. For what must not be lost, use `deliverChanges`. @default none */
   readonly onTransition?: TransitionHook;
   /** Called with each error of `onTransition`. @default writes a line to the console */
   readonly onHookError?: HookErrorReporter;

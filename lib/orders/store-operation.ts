@@ -8,7 +8,6 @@ export type StoreOperation = (
   | { readonly type: "apply"; readonly id: bigint; readonly event: OrderEvent }
   | { readonly type: "list" }
 ) & {
-  /** For the history of an order that it changes. */
   readonly requestId?: string;
 };
 

@@ -12,8 +12,8 @@ export interface OrderTransition {
 }
 
 /**
- * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. The change is
- * acknowledged when its promise has settled. An error never affects the change.
+ * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. An error never affects
+ * the change, which is acknowledged when the promise has settled.
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 

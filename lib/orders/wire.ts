@@ -34,13 +34,11 @@ export function orderFromJson(wire: string): OrderRecord {
   return toRecord(parseInt64Json(wire) as JsonRecord);
 }
 
-/** The identifier in a serialised record, without parsing the rest. */
 export function idOfWire(wire: string): bigint {
   // Without a comma, -1 leaves out the brace.
   return BigInt(wire.slice(RECORD_START.length, wire.indexOf(",")));
 }
 
-/** The number of records in a page of serialised records. */
 export function countRecords(json: string): number {
   let count = 0;
   for (let at = json.indexOf(RECORD_START); at !== -1; at = json.indexOf(RECORD_START, at + 1)) count++;
@@ -102,10 +100,7 @@ export function readOrderWithHistory(
   }
 }
 
-/**
- * Reads an order to apply an event to it. One that changes no field of the record takes place also if that is damaged, and
- * must leave it as it is: then only the identifier is known.
- */
+/** Of a damaged record, only the identifier is known, which suffices for an event that changes no field. */
 export function readOrderToChange(id: bigint, wire: string, status: string, event: OrderEvent): StoredOrder {
   try {
     return readStoredOrder(id, wire, status);
@@ -165,10 +160,7 @@ function hasRepeatedField(line: string, order: object): boolean {
   return quotes !== 2 * strings;
 }
 
-/**
- * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. An order without a status
- * gets `assumed`; a complete one is shipped then, as it is in the life cycle. Without `assumed`, it is pending.
- */
+/** Integers may be `number` or `bigint`. Without a status: `assumed`, by default pending; shipped if it is complete. */
 export function parseOrder(value: unknown, assumed?: OrderStatus): ParsedOrder {
   const parsed = parseFields(value, validateStatus);
   if (!parsed.ok) return parsed;
@@ -189,9 +181,8 @@ export interface OrderFields {
 
 /** Like `parseOrder`, but each field by itself. Records as the API sends them have no status, and no rule for it. */
 export function parseFields(value: unknown, statusRule?: OrderField["validate"]): ParsedOrder<OrderFields> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
     return invalidOrder([{ path: "", message: "An order must be a JSON object." }]);
-  }
   const issues: Issue[] = [];
   const names = [...Object.keys(ORDER_FIELDS), ...(statusRule ? ["status"] : [])];
   // A copy, so that what is returned is what was validated: a getter could return something else the next time.

@@ -1,12 +1,6 @@
 /**
- * The plans and their limits: pure functions and tables without dependencies, also for browsers.
- *
- * ```ts
- * import { checkQuota, NO_USAGE } from "store-orders/plans";
- *
- * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now());
- * if (check.ok) console.log(check.remaining); // 59
- * ```
+ * The plans and their limits: pure functions and tables without dependencies, also for browsers. See
+ * lib/README.md#plans-and-windows.
  *
  * @module store-orders/plans
  */

@@ -60,9 +60,8 @@ export function validatePlan<Name extends string>(
     const others = custom.length === 0 ? "No plan" : `Only ${custom.join(", ")}`;
     throw invalidInput("plan", `The ${plan} plan has fixed limits. ${others} has custom limits.`);
   }
-  if (customLimits === undefined) {
+  if (customLimits === undefined)
     throw invalidInput("plan", `An account with the ${plan} plan needs its limits per minute and per day.`);
-  }
   const issues = findLimitIssues(customLimits);
   if (issues.length > 0) throw new InvalidInputError(issues);
   const { perMinute, perDay } = customLimits;

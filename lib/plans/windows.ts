@@ -11,7 +11,6 @@ import {
 /** The length of the minute window, which starts with a UTC minute. See lib/README.md#plans-and-windows. */
 export const MINUTE_MS = 60_000;
 
-/** The length of the day window, which starts with a UTC day. */
 export const DAY_MS = 86_400_000;
 
 /** The longest time to the start of a stored window. One that starts later is replaced: a wrong clock wrote it. */
@@ -83,7 +82,6 @@ export function secondsUntil(instant: Instant, now: Instant): number {
 export type LimitCheck =
   | (Quota & {
       readonly ok: true;
-      /** The usage including this request. */
       readonly usage: Usage;
     })
   | (Failure<"rate_limit_exceeded"> &
@@ -95,14 +93,7 @@ export type LimitCheck =
 /** The result of `checkQuota`. */
 export type QuotaCheck = LimitCheck | Failure<"plan_without_limits">;
 
-/**
- * Checks one more request against both windows of a plan. Pure: store the returned `usage`. An admitted request counts
- * in both windows, a rejected one in neither.
- *
- * ```ts
- * const check = checkQuota({ plan: "free" }, NO_USAGE, Date.now()); // { ok: true, limit: 60, remaining: 59, … }
- * ```
- */
+/** Pure: store the returned `usage`. An admitted request counts in both windows, a rejected one in neither. */
 export function checkQuota(
   assignment: PlanAssignment<string>,
   usage: Usage,

@@ -1,16 +1,6 @@
 /**
  * A service for tests: the real handler and client over a store in memory, with a clock that the test advances. No server,
- * no sleep.
- *
- * ```ts
- * const service = await createTestService({ plan: "free" });
- * await service.orders.place({ id: 7n, quantity: 2 });
- * await service.client.cancel(7n); // { ok: true }
- * await service.exhaust();
- * await service.fetch("/store/orders"); // 429
- * service.advance(60_000);
- * await service.fetch("/store/orders"); // 200
- * ```
+ * no sleep. See lib/README.md#tests-of-your-program.
  *
  * @module store-orders/testing
  */
@@ -59,17 +49,11 @@ export interface TestService {
   readonly orders: Orders;
   /** A client whose waits advance the clock instead of taking time. */
   readonly client: Client;
-  /**
-   * Sends a request to the service, as the `fetch` of a client or of a page: a path such as `/store/orders` below
-   * `baseUrl`, or a URL. Without an `authorization` header it sends the key.
-   */
+  /** The `fetch` of a client or of a page, also below `baseUrl`. Sends the key unless there is an `authorization`. */
   readonly fetch: typeof globalThis.fetch;
   now(): Instant;
   advance(ms: number): void;
-  /**
-   * Makes the next request through `fetch` fail: its store cannot be reached (503), it has a defect (500), or there is
-   * no response (`network`). Called twice, the next two requests fail.
-   */
+  /** Makes the next request through `fetch` fail: with 503, 500 or no response. Called twice, the next two fail. */
   failNext(error: TestFailure): void;
   /** Uses up the minute of the account: its next request gets 429. */
   exhaust(): Promise<void>;
@@ -170,20 +154,15 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
   };
 }
 
-/** Throws an error that names what the environment of the test lacks. */
 function assertGlobals(names: readonly string[]): void {
-  const missing = names.filter((name) => {
-    const [first = "", second] = name.split(".");
-    const value: unknown = Object(globalThis)[first];
-    return (second === undefined ? value : Object(value)[second]) === undefined;
-  });
+  const find = (name: string) => name.split(".").reduce((value, key) => Object(value)[key], globalThis);
+  const missing = names.filter((name) => find(name) === undefined);
   if (missing.length > 0)
     throw new Error(
       `The test environment has no ${missing.join(", no ")}. Use that of Node, or set them up; see lib/README.md#tests-of-your-program.`,
     );
 }
 
-/** The part of a `Response` that the client reads. */
 function toClientResponse({ status, headers, body }: PlainResponse): Response {
   const chunks = chunksOf(body);
   const reader = { read: () => chunks.next(), cancel: () => chunks.return(undefined) };

@@ -1,11 +1,3 @@
-/**
- * The interactive documentation at `/docs`: Swagger UI from the optional package `swagger-ui-dist`, without any
- * external resource.
- *
- * ```ts
- * const handler = createHandler({ store, documents: docsPage() });
- * ```
- */
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import module from "node:module";
@@ -74,7 +66,6 @@ export function docsPage(options: DocsPageOptions = {}): DocumentSource {
   };
 }
 
-/** True if the page can be served: its package is optional. */
 export function hasDocsPage(): boolean {
   try {
     return resolveInstalled("swagger-ui-dist/package.json") !== "";
@@ -131,7 +122,6 @@ function pageHtml(version: string): string {
 `;
 }
 
-/** Instead of the page, if Swagger UI is not installed. */
 const MISSING = `Swagger UI was not found. Run npm install swagger-ui-dist and restart the server.
 If the server is a bundle, pass docsPage({ resolve: require.resolve }), or run it where the package is installed.
 The OpenAPI document is at /openapi.json.

@@ -79,9 +79,8 @@ function plugin({ React }) {
 function repair() {
   /** @type {(selector: string) => Iterable<HTMLElement>} */
   const all = (selector) => document.querySelectorAll(`#docs ${selector}`);
-  for (const select of all("select:not([aria-label])")) {
+  for (const select of all("select:not([aria-label])"))
     select.setAttribute("aria-label", select.matches(".examples-select-element") ? "Example" : "Media type");
-  }
   for (const button of all(".close-modal:not([aria-label])")) button.setAttribute("aria-label", "Close");
   for (const button of all(".auth-btn-wrapper [aria-label]")) button.removeAttribute("aria-label");
   for (const text of all(".information-container:not([role])")) text.role = "banner";

@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writ
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, StoreUnavailableError } from "../../../lib/core/errors.ts";
 import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { databaseFile } from "../../../lib/stores/sqlite/file.ts";
@@ -187,13 +187,14 @@ describe.skipIf(skipsBecause("the mode of a database file", noPosix))("the mode 
   });
 
   test("a path that SQLite would read as a URI is the path of a file, as for everything else", async () => {
-    const cwd = process.cwd();
-    onTestFinished(() => process.chdir(cwd));
-    process.chdir(directory);
+    // A worker thread has no directory of its own.
+    const cwd = vi.spyOn(process, "cwd").mockReturnValue(directory);
+    onTestFinished(() => cwd.mockRestore());
     const path = "file:named.db?mode=memory";
     const store = createSqliteStore({ path });
     await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-    for (const suffix of ["", "-wal", "-shm"]) expect(modeOf(path + suffix), suffix).toBe(0o600);
+    for (const suffix of ["", "-wal", "-shm"])
+      expect(modeOf(join(directory, path + suffix)), suffix).toBe(0o600);
     expect(await backUpSqlite({ path, to: "file:copy.db" })).toEqual({ ok: true });
     await store.close();
     const copy = createSqliteStore({ path: join(directory, "file:copy.db") });

@@ -62,6 +62,11 @@ test("a store error of another copy of the package causes a 503, not a 500", asy
 
 test("the table of API errors holds only errors that an HTTP response can have", () => {
   expect(Object.keys(ERRORS)).not.toContain("order_not_shipped");
+  for (const [code, { status, message }] of Object.entries(ERRORS)) {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(message).toMatch(/^[A-Z].*\.$/);
+  }
 });
 
 test("the message of several issues is one sentence after another", () => {

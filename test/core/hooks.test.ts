@@ -20,9 +20,18 @@ const fail = () => {
   throw new Error("hook\u001b[2J\nline");
 };
 
+/** Fails when it is awaited. */
+const thenable = {
+  // biome-ignore lint/suspicious/noThenProperty: this is what the test is about
+  get then() {
+    return fail();
+  },
+};
+
 test.each([
   ["throws", fail],
   ["rejects", async () => fail()],
+  ["returns what cannot be awaited", () => thenable as never],
 ])("an error reporter that %s affects nothing, and the console gets its errors", async (_how, report) => {
   const log = vi.spyOn(console, "error").mockReturnValue();
   onTestFinished(() => log.mockRestore());
@@ -30,12 +39,14 @@ test.each([
     startHook("onRequest", fail, report);
     startHook("onRequest", async () => fail(), report);
     await callHook("onTransition", fail, report);
+    await callHook("onTransition", () => thenable as never, report);
   });
   expect(unhandled).toEqual([]);
   const failed = (hook: string) => [`store-orders: ${hook} failed: hook\\u001b[2J\\nline`];
   expect(log.mock.calls.toSorted()).toEqual([
     failed("onRequest"),
     failed("onRequest"),
+    failed("onTransition"),
     failed("onTransition"),
   ]);
 });

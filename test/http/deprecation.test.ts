@@ -11,6 +11,16 @@ test("getPet returns the pet of the configured source, with all digits and the d
   expect([status, text]).toEqual([200, '{"id":9007199254740993,"name":"Rex"}']);
   expect(headers.get("deprecation")).toBe(`@${Date.parse("2026-06-01T00:00:00Z") / 1000}`);
   expect(headers.get("sunset")).toBe("Tue, 01 Jun 2027 00:00:00 GMT");
+  for (const [id, more, expected] of [
+    ["1", {}, 404],
+    ["1", { authorization: "" }, 401],
+  ] as const) {
+    const other = await send("GET", `/v1/pets/${id}`, more);
+    expect([
+      other.status,
+      ["deprecation", "sunset", "link"].every((name) => other.headers.has(name)),
+    ]).toEqual([expected, true]);
+  }
 });
 
 test("the link of a deprecated operation is openapi.docsUrl, otherwise the OpenAPI document below any base path", async () => {

@@ -1,5 +1,6 @@
-import { expect } from "vitest";
+import { assert, expect } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
+import { ERRORS } from "../../lib/http/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
 import type { RequestContext } from "../../lib/http/request.ts";
@@ -46,10 +47,44 @@ export async function createHandlerFixture(
       headers: { authorization: `Bearer ${key}`, ...headers },
     });
     const response = await handler(request, { address: "192.0.2.1", ...context });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const answer = { status: response.status, headers: response.headers, text: await response.text() };
+    expectLimits(answer, method, path, rest.clock === undefined ? time.now : 0);
+    return answer;
   }
 
   return { accounts, events, handler, issued, key, keyId, send, store, time };
+}
+
+const STATUSES = new Set<number>([200, 204, ...Object.values(ERRORS).map(({ status }) => status)]);
+
+/**
+ * Every response of the API, failures included, has all three rate-limit headers, and they and the others fit its status.
+ * `assert`, because `expect` would take most of the time of so many responses.
+ */
+function expectLimits(
+  { status, headers, text }: { status: number; headers: Headers; text: string },
+  method: string,
+  path: string,
+  now: number,
+): void {
+  const facts = `${method} ${path}: ${status}`;
+  const isPreflight = method === "OPTIONS" && status === 204;
+  if (status >= 400 && method !== "HEAD") assert(JSON.parse(text).status === status, facts);
+  assert(headers.has("www-authenticate") === (status === 401), facts);
+  assert(headers.has("allow") === (status === 405), facts);
+  if (!/^\/v1\//.test(path) || !STATUSES.has(status) || status === 421 || isPreflight) return;
+  const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) => {
+    const value = headers.get(`x-ratelimit-${name}`);
+    assert(/^\d+$/.test(value ?? ""), `${name} of ${facts}`);
+    return Number(value);
+  }) as [number, number, number];
+  assert(remaining <= limit && reset * 1000 >= now, facts);
+  const retryAfter = headers.get("retry-after");
+  assert((retryAfter !== null) === (status === 429 || status === 503), facts);
+  if (status !== 429) return;
+  // Whose key was not looked up waits a second.
+  if (remaining === limit) assert(retryAfter === "1", facts);
+  else assert(remaining === 0 && Number(retryAfter) * 1000 >= reset * 1000 - now - 999, facts);
 }
 
 /** The code of an Error body, after a look at its shape. */

@@ -586,28 +586,20 @@ test("the outbox is switched on once, and orders are leased and acknowledged tog
   await delivery.stop();
 });
 
-test.each([
-  ["a Date", () => new Date() as never, /^clock: It is a Date/],
-  ["NaN", () => Number.NaN, /^clock: It is NaN/],
-  ["a fraction", () => 0.5, /^clock: It is 0\.5.*Math\.floor\(\)/],
-])(
-  "with a clock that returns %s, nothing is delivered, each round reports why, and a right one goes on",
-  async (_name, wrong, found) => {
-    const { orders, outbox, advance, delivered, errors, start, clock } = await useDelivery();
-    await orders.place({ id: 1n });
-    let isWrong = true;
-    const delivery = start({ clock: () => (isWrong ? wrong() : clock()) });
-    await advance(3_000);
-    expect([delivered, errors.length]).toEqual([[], 4]);
-    for (const [message, id] of errors)
-      expect([message, id]).toEqual([expect.stringMatching(found), undefined]);
-    expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
-    isWrong = false;
-    await advance(1_000);
-    expect(idsOf(delivered)).toEqual(["1:1"]);
-    await delivery.stop();
-  },
-);
+test("with a clock that returns no instant, nothing is delivered, each round reports why, and a right one goes on", async () => {
+  const { orders, outbox, advance, delivered, errors, start, clock } = await useDelivery();
+  await orders.place({ id: 1n });
+  let isWrong = true;
+  const delivery = start({ clock: () => (isWrong ? Number.NaN : clock()) });
+  await advance(3_000);
+  const problem = [expect.stringMatching(/^clock: It is NaN/), undefined];
+  expect([delivered, errors]).toEqual([[], Array(4).fill(problem)]);
+  expect(await outbox.backlog()).toMatchObject({ waiting: 1 });
+  isWrong = false;
+  await advance(1_000);
+  expect(idsOf(delivered)).toEqual(["1:1"]);
+  await delivery.stop();
+});
 
 test("a clock that fails after a delivery has failed is reported, and the change is delivered once its lease has ended", async () => {
   const { orders, advance, start, clock, delivered, errors } = await useDelivery();

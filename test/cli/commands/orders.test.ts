@@ -57,17 +57,6 @@ test("orders with generated and negative IDs are cancelled; a missing order exit
   });
 });
 
-test("an export contains all orders, ascending, in the form that import reads", async () => {
-  const lines = `{"id":-5,"status":"shipped"}\n{"id":1,"petId":${MAX},"complete":false,"status":"cancelled"}\n`;
-  const store = ["--database", "exported.db"];
-  await cli.run(["orders", "import", "-", ...store], { input: lines });
-  const exported = await cli.run(["orders", "export", ...store]);
-  expect(exported).toEqual({ status: 0, stdout: lines, stderr: "" });
-  await cli.run(["orders", "import", "-", "--database", "empty.db"], { input: "" });
-  const empty = await cli.run(["orders", "export", "--database", "empty.db"]);
-  expect(empty).toEqual({ status: 0, stdout: "", stderr: "" });
-});
-
 test("a reader may close an export early, and a slow reader gets all of it", async () => {
   const path = join(cli.directory, "long.db");
   const store = createSqliteStore({ path });

@@ -1,7 +1,6 @@
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCommandLine } from "../../support/command-line.ts";
-import { clientFor, type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { type Emulator, startEmulator } from "../../support/dynamodb/emulator.ts";
 
 const cli = createCommandLine();
 let emulator: Emulator;
@@ -116,19 +115,4 @@ test("commands use a table of any name, and name it if it is missing", async () 
   expect((await named("tables", "delete", "--yes")).stderr).toBe(
     "Deleted the tables dev-orders-restored and dev-accounts.\n",
   );
-});
-
-test("serve exits with 3 if one of the tables is missing", async () => {
-  expect((await run("tables", "create", "--dynamodb", "half")).status).toBe(0);
-  const client = clientFor(emulator.endpoint);
-  await client.send(new DeleteTableCommand({ TableName: "half-accounts" }));
-  client.destroy();
-  await expect
-    .poll(async () => (await run("serve", "--port", "0", "--dynamodb", "half")).stderr)
-    .toMatch(
-      /^error: The table half-orders or half-accounts does not exist\. .* tables create --dynamodb half'\.$/m,
-    );
-  const list = await run("accounts", "list", "--dynamodb", "half");
-  expect([list.status, list.stdout]).toEqual([3, ""]);
-  expect(list.stderr).toMatch(/^error: The table half-orders or half-accounts does not exist\./);
 });

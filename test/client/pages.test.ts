@@ -55,11 +55,6 @@ test("an invalid query is an error that says what is wrong", async () => {
   );
 });
 
-test("a service without the preview is an error", async () => {
-  const { client, run } = await openClient();
-  expect(await rejection(run(client.page()))).toMatchObject({ code: "route_not_found", status: 404 });
-});
-
 test("a page is requested again if its body breaks off or the service is busy", async () => {
   const broken = () =>
     new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });

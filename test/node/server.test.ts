@@ -146,11 +146,6 @@ test("a grace period without an end does not cut a request off, and one that is 
   await closed;
 });
 
-test("starting a server on a port in use rejects", async () => {
-  const { port, handler } = await serve();
-  await expect(startNodeServer({ handler, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
-});
-
 test.each([Number.NaN, -1, 1.5, 65_536, null, "", "8787", "orders"])(
   "a port that is %o is rejected with what to use, because Node would take a string for the path of a socket",
   async (port) => {

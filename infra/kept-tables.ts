@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { currentRun } from "./claims.ts";
+import { currentRun, type StateOutputs } from "./claims.ts";
 import { isMocked } from "./mocks.ts";
 import { typeToken } from "./names.ts";
+import { stateBefore } from "./state.ts";
 
 /** Part of the state of every stack, so it must not change: Pulumi refuses to delete what has a hook of another name. */
 const KEEP_TABLES = "store-orders: protected tables, see infra/recovery.md#rename-import-restore";
@@ -55,7 +56,7 @@ export async function requireKnownTables(names: readonly string[]): Promise<void
   for (const name of names) tables.add(name);
   // In a preview, the hook of the tables speaks. Pulumi's engine cannot read the state of a stack without any yet.
   if (isMocked() || pulumi.runtime.isDryRun()) return;
-  const found = await readTables();
+  const found = findTables(await stateBefore());
   const isNew = names.some((name) => !found.has(name));
   const lost = [...found.keys()].filter((name) => found.get(name) && !tables.has(name));
   if (!isNew || lost.length === 0) return;
@@ -65,24 +66,15 @@ export async function requireKnownTables(names: readonly string[]): Promise<void
   );
 }
 
-/** By the names of the tables in the state: true if protected. */
-async function readTables(): Promise<ReadonlyMap<string, boolean>> {
-  const stackName = [pulumi.getOrganization(), pulumi.getProject(), pulumi.getStack()].join("/");
-  const { outputs } = (await pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {
-    stackName,
-  })) as { readonly outputs: Readonly<Record<string, { readonly outputs?: TableOutputs }>> };
-  const found = Object.entries(outputs).filter(([urn]) => urn.includes(TABLE));
+/** By the names of the tables in a state: true if protected. */
+function findTables(state: StateOutputs): ReadonlyMap<string, boolean> {
+  const found = Object.entries(state).filter(([urn]) => urn.includes(TABLE));
   return new Map(
-    found.map(([, { outputs }]) => [`${outputs?.name}`, outputs?.deletionProtectionEnabled === true]),
+    found.map(([, { outputs }]) => [`${outputs?.["name"]}`, outputs?.["deletionProtectionEnabled"] === true]),
   );
 }
 
 const TABLE = `${typeToken("Tables")}$aws:dynamodb/table:Table::`;
-
-interface TableOutputs {
-  readonly name?: string;
-  readonly deletionProtectionEnabled?: boolean;
-}
 
 function refusal(problem: string): string {
   return [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cloud } from "./harness/cloud.ts";
-import type { Operation, State, StateEntry } from "./harness/deployment.ts";
+import type { Cloud, Operation, State, StateEntry } from "./harness/deployment.ts";
 import type { Recording } from "./harness/engine.ts";
 import { find, type Outcome, ofType, operationOn, type RunOptions, run } from "./harness/program.ts";
 import { foreignRecord, production, success } from "./harness/scenario.ts";
@@ -22,9 +22,9 @@ const withEvents = {
 const program = (state: State, config: object = {}, more: Partial<RunOptions> = {}) =>
   run({ stack: "production", config: { ...withEvents, ...config }, state, cloud: cloud(), ...more });
 
-const services = (names: readonly string[], state: State) =>
+const services = (names: readonly string[], state: State, world: Cloud = cloud()) =>
   run({
-    ...{ program: "test/infra/programs/components.ts", stack: "production", cloud: cloud(), state },
+    ...{ program: "test/infra/programs/components.ts", stack: "production", cloud: world, state },
     config: { "components:services": names.map((name) => ({ name })) },
   });
 
@@ -230,6 +230,12 @@ describe("a further service", () => {
     expect([...operations]).toEqual([]);
     await success(services(["a", "b"], state));
   });
+});
+
+test("the state before a run is read once, and again if the engine was writing it", async () => {
+  const writing = { ...cloud(), readErrors: ["failed to load checkpoint: EOF"] };
+  const { invokes } = await success(services(["a", "b"], new Map(), writing));
+  expect(invokes.filter(({ token }) => token.endsWith("readStackResourceOutputs")).length).toBe(2);
 });
 
 describe("two stacks of one account", () => {

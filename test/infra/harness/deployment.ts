@@ -13,6 +13,8 @@ export interface Cloud {
   delete(id: string, registration: Registration): void;
   /** Returns the result of a provider function. */
   invoke(call: Invoke): Readonly<Record<string, Value>>;
+  /** The errors of the next reads of the state by the program. @default none */
+  readonly readErrors?: string[];
 }
 
 /** A resource in the cloud: its identifier, and the state that the cloud adds to its inputs. */

@@ -109,6 +109,8 @@ export async function startEngine(kind: RunKind, cloud: Cloud, previous: State):
       recording.invokes.push(call);
       const response = new resource.ResourceInvokeResponse();
       try {
+        const error = call.token === READ_STATE ? cloud.readErrors?.shift() : undefined;
+        if (error !== undefined) throw new Error(error);
         const result = call.token === READ_STATE ? { outputs: outputsOf(previous) } : cloud.invoke(call);
         response.setReturn(struct.Struct.fromJavaScript({ ...args, ...result }));
         reply(null, response);

@@ -11,11 +11,8 @@ export interface FormResult {
   readonly values: Readonly<Record<string, string>>;
 }
 
-export async function submit(
-  form: string,
-  { fields }: View,
-  change: () => Promise<Notice>,
-): Promise<FormResult> {
+export async function submit(form: string, view: View, change: () => Promise<Notice>): Promise<FormResult> {
+  const { fields } = view;
   try {
     const notice = await change();
     return { form, notice, errors: {}, values: notice.kind === "failure" ? fields : {} };
@@ -92,11 +89,8 @@ interface FormDialog {
 }
 
 /** The dialog gets the focus when it opens, so that its title is read, and Tab leads to its first field. */
-export function formDialog(
-  view: View,
-  action: string,
-  { id, title, opener, isMain = false, fields, confirm, isDanger = false }: FormDialog,
-): Html {
+export function formDialog(view: View, action: string, dialog: FormDialog): Html {
+  const { id, title, opener, isMain = false, fields, confirm, isDanger = false } = dialog;
   const form = html`${fields}<div class="actions"><button class="${isDanger ? "danger" : "main"}">${confirm}</button>
     <button type="button" data-close>Close</button></div>`;
   return html`<button type="button" aria-haspopup="dialog" data-opens="${id}"${isMain ? html` class="main"` : ""}>${opener}</button>

@@ -87,11 +87,8 @@ export async function sendPage(c: ConsoleRequest, page: Page): Promise<Response>
   return c.html(text, status ?? (notice?.kind === "failure" ? 422 : 200), { etag });
 }
 
-function layout(
-  view: View,
-  path: string,
-  { title, back, lead, actions, notice, isRunning, body = html`` }: Page,
-): Html {
+function layout(view: View, path: string, page: Page): Html {
+  const { title, back, lead, actions, notice, isRunning, body = html`` } = page;
   const links = view.sections.map(({ path: section, title: name }) => {
     const href = pathOf(view, section);
     const current = path === href || path.startsWith(`${href}/`);

@@ -39,14 +39,10 @@ export function createTurns<K>() {
 }
 
 /** Settles like a call, by default of a store, but rejects with `StoreUnavailableError` if that takes longer. */
-export async function settleWithin<T>(
-  milliseconds: number,
-  call: T | Promise<T>,
-  called = "The store",
-): Promise<T> {
+export async function settleWithin<T>(ms: number, call: T | Promise<T>, called = "The store"): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const message = `${called} did not respond within ${milliseconds} ms.`;
-  const timer = setTimeout(() => reject(new StoreUnavailableError(message)), milliseconds);
+  const message = `${called} did not respond within ${ms} ms.`;
+  const timer = setTimeout(() => reject(new StoreUnavailableError(message)), ms);
   try {
     return await Promise.race([call, late]);
   } finally {

@@ -47,10 +47,7 @@ export function defineAccounts(group: Command, context: CommandContext): void {
         });
       });
   addPlanCommand("create", "Creates an account.");
-  addPlanCommand(
-    "set-plan",
-    "Changes the plan of an account immediately. Requests that were already counted stay counted.",
-  );
+  addPlanCommand("set-plan", "Changes the plan of an account at once. What has been counted stays counted.");
 
   group
     .command("list")
@@ -103,14 +100,8 @@ export function defineAccounts(group: Command, context: CommandContext): void {
           await show(await accounts.find(id), id, plans);
         });
       });
-  addShowCommand(
-    "show",
-    "Shows the plan of an account, the usage of both windows, and its keys with their bans.",
-  );
-  addShowCommand(
-    "reset",
-    "Sets the counters of both windows to zero, for this minute and this day. Bans stay.",
-  );
+  addShowCommand("show", "Shows the plan of an account, its usage, and its keys with their bans.");
+  addShowCommand("reset", "Sets the counters of this minute and this day to zero. Bans stay.");
 
   group
     .command("delete")

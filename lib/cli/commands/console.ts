@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import type { DomainsOptions } from "../../console/domains/hosts.ts";
 import { LOOPBACK, startConsole } from "../../console/server.ts";
 import { invalidInput } from "../../core/errors.ts";
 import type { Plan } from "../../plans/plan-limits.ts";
@@ -76,13 +75,9 @@ export function defineConsole(command: Command, context: CommandContext): void {
     });
 }
 
-export function readConsoleDomains(
-  flags: ConsoleDomainsFlags,
-  env: EnvironmentVariables,
-): DomainsOptions | undefined {
-  const { domains } = flags;
+export function readConsoleDomains(flags: ConsoleDomainsFlags, env: EnvironmentVariables) {
   const target = readAddresses(flags) ?? (flags.target === undefined ? undefined : readTarget(flags.target));
-  const path = domains || readVariable(env, "STORE_ORDERS_DOMAINS");
+  const path = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
   if (path === undefined) {
     const option = flags.target === undefined ? "--address" : "--target";
     if (target !== undefined) throw invalidInput(option, "Give the domains file, too, with --domains.");

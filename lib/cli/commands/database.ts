@@ -77,9 +77,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
   group
     .command("rehearse")
-    .description(
-      "Restores a SQLite backup beside it, as a service opens it, checks it, and deletes it again.",
-    )
+    .description("Restores a SQLite backup beside it as a service does, checks it, and deletes it again.")
     .argument("<file>", "the backup, or a file that another tool has restored")
     .action((file: string) =>
       untilStopped(async (stop) => {

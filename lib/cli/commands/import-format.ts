@@ -4,11 +4,10 @@ import { invalidInput } from "../../core/errors.ts";
 
 const MAX_HEAD_BYTES = 4096;
 
+export type Bytes = AsyncIterable<Uint8Array>;
+
 /** Returns lines of JSON, also for a JSON array and for gzip. Throws `InvalidInputError` for a file of another format. */
-export async function* readFormat(
-  chunks: AsyncIterable<Uint8Array>,
-  file: string,
-): AsyncGenerator<Uint8Array> {
+export async function* readFormat(chunks: Bytes, file: string): AsyncGenerator<Uint8Array> {
   let { head, whole } = await readHead(chunks);
   if (head[0] === 0x1f && head[1] === 0x8b) ({ head, whole } = await readHead(unpack(whole, file)));
   const problem = findFormatProblem(head);
@@ -17,7 +16,7 @@ export async function* readFormat(
 }
 
 /** Node ignores what follows a zero byte after a member of gzip: an error here, unless it is zeros to the end. */
-async function* unpack(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+async function* unpack(chunks: Bytes, file: string): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   const source = chunks[Symbol.asyncIterator]();
   let size = 0;
@@ -39,7 +38,7 @@ async function* unpack(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGe
 }
 
 /** Reads the first line, or so much of it as tells the format. The whole still begins with it. */
-export async function readHead(chunks: AsyncIterable<Uint8Array>) {
+export async function readHead(chunks: Bytes) {
   const source = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   for (let isOpen = true; isOpen && head.length < MAX_HEAD_BYTES && !head.includes("\n"); ) {
@@ -72,10 +71,7 @@ const [LINE_FEED, CARRIAGE_RETURN, SPACE, COMMA] = [10, 13, 32, 44];
 const [QUOTE, BACKSLASH, OPENING, CLOSING, WHITE_SPACE] = [34, 92, [91, 123], [93, 125], [9, 10, 13, 32]];
 
 /** Writes each element of an array as a line, with the number of the element. */
-export async function* arrayToLines(
-  chunks: AsyncIterable<Uint8Array>,
-  file: string,
-): AsyncGenerator<Uint8Array> {
+export async function* arrayToLines(chunks: Bytes, file: string): AsyncGenerator<Uint8Array> {
   let [depth, isString, isEscaped, hasEnded] = [0, false, false, false];
   /** What stands before this byte in the array itself. */
   let before: "start" | "comma" | "element" = "start";

@@ -12,7 +12,7 @@ import { isDateTime } from "../../orders/order.ts";
 import { type CommandContext, withStore } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { createProgress, printResult } from "../output.ts";
-import { arrayToLines, csvFormat, readHead } from "./import-format.ts";
+import { arrayToLines, type Bytes, csvFormat, readHead } from "./import-format.ts";
 import { openSource } from "./orders-import.ts";
 
 export function addKeysImport(group: Command, context: CommandContext): void {
@@ -126,7 +126,7 @@ function toKey(row: ReturnType<Row["read"]>) {
   };
 }
 
-async function* readRows(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Row, void, void> {
+async function* readRows(chunks: Bytes, file: string): AsyncGenerator<Row, void, void> {
   const { head, whole } = await readHead(chunks);
   const first = head
     .toString()
@@ -138,11 +138,7 @@ async function* readRows(chunks: AsyncIterable<Uint8Array>, file: string): Async
       if (text.trim() !== "") yield { line, read: () => Object(parseJson(text)) };
 }
 
-async function* readCsv(
-  chunks: AsyncIterable<Uint8Array>,
-  head: string,
-  file: string,
-): AsyncGenerator<Row, void, void> {
+async function* readCsv(chunks: Bytes, head: string, file: string): AsyncGenerator<Row, void, void> {
   let columns: readonly string[] | undefined;
   const parser = parse({ ...csvFormat(head), max_record_size: MAX_ROW_CHARS });
   const rows = pipeline(inPieces(chunks), parser, () => {});
@@ -161,7 +157,7 @@ async function* readCsv(
 }
 
 /** The parser keeps all rows of a piece at once, each with a record about itself. */
-async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* inPieces(chunks: Bytes): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks)
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
 }
@@ -173,11 +169,8 @@ type CsvRecord = { readonly record: readonly string[]; readonly info: { readonly
 function readColumns(columns: readonly string[], file: string): readonly string[] {
   const isHead = ["hash", "account"].every((column) => columns.includes(column));
   if (isHead && new Set(columns).size === columns.length) return columns;
-  const fix = `Semicolons and tabs separate as well.`;
-  throw invalidInput(
-    file,
-    `The first line of CSV names its columns, each once: ${COLUMNS.join(",")}. ${fix}`,
-  );
+  const example = `${COLUMNS.join(",")}. Semicolons and tabs separate as well.`;
+  throw invalidInput(file, `The first line of CSV names its columns, each once: ${example}`);
 }
 
 function toFields(columns: readonly string[], record: readonly string[]) {

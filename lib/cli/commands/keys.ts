@@ -59,9 +59,7 @@ export function defineKeys(group: Command, context: CommandContext): void {
     .command("list")
     .description("Lists the keys of all accounts, or of one, with their states and without their secrets.")
     .option("--account <id>", "list only the keys of this account", readAccountId)
-    .addOption(
-      new Option("--state <state>", "list only keys in this state; expiring: within 30 days").choices(STATES),
-    )
+    .addOption(new Option("--state <state>", "only keys in this state; expiring: in 30 days").choices(STATES))
     .action(({ account: id, state }: { account?: string; state?: (typeof STATES)[number] }) =>
       withStore(context, async ({ store }) => {
         const account = id === undefined ? undefined : await store.accounts.find(id);

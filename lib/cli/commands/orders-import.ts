@@ -21,12 +21,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
     .description("Imports orders from lines of JSON or a JSON array, also with gzip.")
     .argument("<file>", "the file, or - for standard input")
     .option("--rejects <file>", "write rejected lines to this file", readOutputFile)
-    .addOption(
-      new Option(
-        "--status <status>",
-        "the status of orders that have none, as in a list of the API; pending: complete ones become shipped",
-      ).choices(LIFECYCLE.statuses),
-    )
+    .addOption(new Option("--status <status>", STATUS_HELP).choices(LIFECYCLE.statuses))
     .addHelpText("after", HELP)
     .action(async (file: string, options: { rejects?: string; status?: OrderStatus }) => {
       const { env, flags, terminal } = context;
@@ -58,7 +53,7 @@ export function addImportCommand(parent: Command, context: CommandContext): void
               const rejected = JSON.stringify({ code: "rejected", line: number, message });
               progress.log(flags.json ? rejected : `line ${number}: ${message}`);
             }
-            await rejects.write(rejectedLines);
+            await rejects?.write(rejectedLines);
             await terminal.drainLog();
             progress.update(counts, source.bytesRead());
           }
@@ -77,6 +72,8 @@ export function addImportCommand(parent: Command, context: CommandContext): void
       });
     });
 }
+
+const STATUS_HELP = "the status of orders that have none; pending: complete ones become shipped";
 
 const HELP = `
 An order has the five fields of the API, and 'status' (default: pending).
@@ -122,12 +119,8 @@ function identityOf(stats: Stats | undefined): string | undefined {
 
 const identityAt = (path: string) => stat(path).then(identityOf, () => undefined);
 
-async function openRejects(
-  file: string | undefined,
-  source: Source,
-  { kind, location }: StoreChoice,
-): Promise<AsyncDisposable & { write(lines: readonly RejectedLine[]): Promise<void> }> {
-  if (file === undefined) return { write: async () => {}, [Symbol.asyncDispose]: async () => {} };
+async function openRejects(file: string | undefined, source: Source, { kind, location }: StoreChoice) {
+  if (file === undefined) return undefined;
   const { filesOf }: StoreKind = STORES[kind];
   const database = await Promise.all((filesOf?.(location) ?? []).map(identityAt));
   const existing = await identityAt(file);
@@ -140,7 +133,7 @@ async function openRejects(
   // A file that existed before becomes private too, but not a device, a pipe, or the file of another user.
   if (stats.isFile() && (stats.mode & 0o077) !== 0) await handle.chmod(PRIVATE_FILE_MODE).catch(() => {});
   return {
-    async write(lines) {
+    async write(lines: readonly RejectedLine[]): Promise<void> {
       if (lines.length === 0) return;
       await handle.appendFile(lines.map(({ content }) => `${content}\n`).join(""));
     },

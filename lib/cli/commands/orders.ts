@@ -51,9 +51,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
   group
     .command("list")
     .description("Lists orders with their status, ascending by ID.")
-    .addOption(
-      new Option("--status <status>", "list only orders with this status").choices(LIFECYCLE.statuses),
-    )
+    .addOption(new Option("--status <status>", "only orders with this status").choices(LIFECYCLE.statuses))
     .option(...LIMIT)
     .action(({ status, limit }: { status?: OrderStatus; limit: number }) =>
       withStore(context, async ({ store }) => {

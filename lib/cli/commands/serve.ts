@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { type Command, Option } from "commander";
 import { DEFAULT_BAN_POLICY } from "../../accounts/admission.ts";
@@ -29,7 +30,7 @@ import {
   readNumberBetween,
   readUrl,
 } from "../arguments.ts";
-import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
+import { type CommandContext, stopSignal, withStore, withStoreOrCreate } from "../context.ts";
 import { DEMO_ACCOUNT, explainNotSeeded, formatNextSteps, seedDemo } from "../demo.ts";
 import { type ListenAddress, listenOn, readAddress, readListenAddress, readPort } from "../listen.ts";
 import { printEither } from "../output.ts";
@@ -58,21 +59,16 @@ export function defineServe(command: Command, context: CommandContext): void {
       const handlerOptions = toHandlerOptions(flags);
       const log = createServiceLog(terminal, flags, { json: storeFlags.json, clock });
       const warn = (message: string) => log.write("warn", message);
-      let signal: string | undefined;
-      const stop = context.waitForStop().then((name) => {
-        signal = name;
-        return name;
-      });
+      const stop = stopSignal(context);
+      const stopped = once(stop, "abort");
       const file = flags.domains || readVariable(env, "STORE_ORDERS_DOMAINS");
       const database = existing ? chooseStore(storeFlags, env) : undefined;
       const databaseFile = database?.kind === "sqlite" ? database.location : undefined;
       const named = [plansFileOf(storeFlags, env), file, flags.webhookSecretFile, databaseFile];
       const files = named.filter((path) => path !== undefined);
       // A person at a terminal sees at once that a name is mistyped.
-      if (terminal.screen === undefined)
-        await waitForFiles(files, warn, context.wait, () => signal !== undefined);
-      if (signal !== undefined)
-        return log.write("info", `Stopped because of ${signal}, before it has served.`);
+      if (terminal.screen === undefined) await waitForFiles(files, warn, context.wait, stop);
+      if (stop.aborted) return log.write("info", `Stopped because of ${stop.reason}, before it has served.`);
       const plans = await readPlans(storeFlags, env);
       const deliver = await readWebhook(flags);
       const onError = (error: unknown, change?: DeliveredChange) =>
@@ -116,7 +112,7 @@ export function defineServe(command: Command, context: CommandContext): void {
         log.write("info", `Started store-orders ${version} on Node ${process.version}.`, details);
         try {
           if (deliver) {
-            await Promise.race([switchOutboxOn(store), stop]);
+            await Promise.race([switchOutboxOn(store), stopped]);
             delivery = deliverChanges({ store, deliver, concurrency: 16, onError });
           }
           if (flags.reportOnly)
@@ -131,7 +127,8 @@ export function defineServe(command: Command, context: CommandContext): void {
           const text = () => formatStartMessage({ ...result, domains: file }) + nextSteps;
           await printEither(context, result, text);
           if (demo && key === undefined) warn(explainNotSeeded(storeFlags));
-          log.write("info", `Stopping because of ${await stop}; requests in flight are completed.`);
+          await stopped;
+          log.write("info", `Stopping because of ${stop.reason}; requests in flight are completed.`);
         } finally {
           await Promise.all([server.close(STOP), delivery?.stop(STOP)]);
         }
@@ -233,14 +230,14 @@ async function waitForFiles(
   paths: readonly string[],
   warn: (message: string) => void,
   wait: CommandContext["wait"],
-  isStopped: () => boolean,
+  stop: AbortSignal,
 ): Promise<void> {
   const findMissing = () => paths.filter(isAbsent);
   let missing = findMissing();
   if (missing.length === 0) return;
   const [verb, pronoun] = missing.length === 1 ? ["does", "it"] : ["do", "them"];
   warn(`${missing.join(" and ")} ${verb} not exist; waiting ${MAX_WAIT_MS / 1_000} seconds for ${pronoun}.`);
-  for (let waited = 0; waited < MAX_WAIT_MS && missing.length > 0 && !isStopped(); waited += LOOK_MS) {
+  for (let waited = 0; waited < MAX_WAIT_MS && missing.length > 0 && !stop.aborted; waited += LOOK_MS) {
     await wait(LOOK_MS);
     missing = findMissing();
   }
@@ -250,16 +247,10 @@ async function waitForFiles(
 
 const DOCS_PATH = "/docs";
 
-function toHandlerOptions({
-  basePath = "",
-  server = [],
-  docsUrl = `${basePath}${DOCS_PATH}`,
-  corsOrigin,
-  banAfter = DEFAULT_BAN_POLICY.maxRejections,
-  banMinutes = BAN_MINUTES,
-  keyHeader,
-  reportOnly,
-}: ServeFlags) {
+function toHandlerOptions(flags: ServeFlags) {
+  const { basePath = "", server = [], docsUrl = `${basePath}${DOCS_PATH}` } = flags;
+  const { banAfter = DEFAULT_BAN_POLICY.maxRejections, banMinutes = BAN_MINUTES } = flags;
+  const { corsOrigin, keyHeader, reportOnly } = flags;
   return {
     basePath,
     openapi: { servers: server.map((url) => ({ url })), docsUrl },

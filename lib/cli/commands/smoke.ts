@@ -128,11 +128,8 @@ async function send(baseUrl: string, { method = "GET", path, key }: Test): Promi
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-function findProblems(
-  { status, code, headers = {}, findProblem }: Test,
-  answer: Answer,
-  previous: Answer | undefined,
-): readonly string[] {
+function findProblems(test: Test, answer: Answer, previous: Answer | undefined): readonly string[] {
+  const { status, code, headers = {}, findProblem } = test;
   if (answer.status !== status) {
     const detail = codeOf(answer) ?? answer.headers.get("location") ?? "";
     return [`The status is ${answer.status}${detail && ` (${detail})`}, expected ${status}.`];

@@ -187,10 +187,8 @@ export function planFields(form: string, plans: PlanTable, result?: FormResult, 
 }
 
 /** Reads the fields of a plan, which the operation validates. Limits belong to a plan that has custom ones. */
-export function readPlanFields(
-  { plan = "", perMinute = "", perDay = "" }: Readonly<Record<string, string>>,
-  plans: PlanTable,
-): PlanAssignment<string> {
+export function readPlanFields(fields: FormResult["values"], plans: PlanTable): PlanAssignment<string> {
+  const { plan = "", perMinute = "", perDay = "" } = fields;
   if (!Object.hasOwn(plans, plan) || plans[plan] !== "custom") return { plan };
   const isNumber = /^\s*(?:\d+|\d{1,3}(?:,\d{3})+)\s*$/;
   const readLimit = (text: string) => (isNumber.test(text) ? Number(text.replaceAll(",", "")) : Number.NaN);

@@ -64,11 +64,8 @@ export function addOrderPages(app: ConsoleApp, dependencies: ConsoleDependencies
 const DONE = { ship: "has been shipped", fulfil: "is complete", cancel: "has been cancelled" } as const;
 
 /** Sends lines of JSON. A store that fails before the first page is an error; later, the download fails. */
-async function sendExport(
-  c: ConsoleRequest,
-  { store, explain, log }: ConsoleDependencies,
-  { status, sort }: OrderTable,
-): Promise<Response> {
+async function sendExport(c: ConsoleRequest, context: ConsoleDependencies, { status, sort }: OrderTable) {
+  const { store, explain, log } = context;
   let damaged: DamagedOrder[] = [];
   const query = { status, order: sort === "lowest" ? "asc" : "desc" } as const;
   const pages = eachOrder(store.orders, query, (order) => void damaged.push(order));

@@ -142,7 +142,7 @@ function createProgram({ print, log }: Terminal, version: string, json: boolean)
   const program = new Command("store-orders")
     .description("Serves a shop's orders API, and manages its accounts, keys, orders and domains.")
     .version(version, "--version", "print the version");
-  for (const { flags, description } of STORE_OPTIONS) program.option(flags, description);
+  for (const option of STORE_OPTIONS) program.option(...option);
   return program
     .option("--plans <file>", "add the plans of this file to the standard ones (STORE_ORDERS_PLANS)")
     .option("--json", "print the result as JSON, and errors as JSON on standard error")

@@ -89,16 +89,13 @@ export interface StoreChoice {
 
 export const POOL_OPTION = "postgres-pool";
 const POOL_VARIABLE = "STORE_ORDERS_POSTGRES_POOL";
-const POOL_FLAG = {
-  flags: `--${POOL_OPTION} <n>`,
-  description: `open at most this many connections to PostgreSQL (${POOL_VARIABLE}; default: 10)`,
-};
+const POOL_HELP = `open at most this many connections to PostgreSQL (${POOL_VARIABLE}; default: 10)`;
 
 export const STORE_OPTIONS = STORE_NAMES.flatMap((name) => {
   const { option, argument, description, variable, fallback }: StoreKind = STORES[name];
   const hint = fallback === undefined ? variable : `${variable}; default: ${fallback}`;
-  const selection = { flags: `--${option} <${argument}>`, description: `${description} (${hint})` };
-  return name === "postgres" ? [selection, POOL_FLAG] : [selection];
+  const selection = [`--${option} <${argument}>`, `${description} (${hint})`] as const;
+  return name === "postgres" ? [selection, [`--${POOL_OPTION} <n>`, POOL_HELP] as const] : [selection];
 });
 
 export function chooseStore(flags: StoreFlags, env: EnvironmentVariables): StoreChoice {

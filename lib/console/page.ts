@@ -42,9 +42,7 @@ export interface View {
   readonly list?: string;
 }
 
-export interface ConsoleVariables {
-  readonly Variables: { view: View };
-}
+export type ConsoleVariables = { readonly Variables: { view: View } };
 
 export type ConsoleApp = Hono<ConsoleVariables>;
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Account, AccountSettings } from "../../accounts/account.ts";
-import { explainUnknownPlan, type UsedQuota, viewAccount } from "../../accounts/account-view.ts";
+import { explainUnknownPlan, viewAccount } from "../../accounts/account-view.ts";
 import { createAccounts } from "../../accounts/accounts.ts";
 import { invalidInput } from "../../core/errors.ts";
 import { escapeLine } from "../../core/text.ts";
@@ -74,7 +74,11 @@ export function defineAccounts(group: Command, context: CommandContext): void {
     const view = viewAccount(account, clock(), plans);
     const isKnown = view.limits !== undefined;
     if (!isKnown) terminal.log(escapeLine(`Warning: ${explainUnknownPlan(account)}`));
-    const [minute, day] = [describeQuota(view.minute, isKnown), describeQuota(view.day, isKnown)];
+    // Limits of an unknown plan are `null`.
+    const [minute, day] = [view.minute, view.day].map(({ limit, used, remaining, resetsAt }) => {
+      const known = isKnown ? { limit, used, remaining } : { limit: null, used, remaining: null };
+      return { ...known, resets: toRfc3339(resetsAt) };
+    });
     const keys = view.keys.map(summarizeKey);
     const summary = { account: account.id, plan: account.plan };
     const windows = [
@@ -116,12 +120,6 @@ export function defineAccounts(group: Command, context: CommandContext): void {
         return printResult(context, { deleted: id, keys: keys.length });
       }),
     );
-}
-
-/** Limits of an unknown plan are `null`. */
-function describeQuota({ limit, used, remaining, resetsAt }: UsedQuota, isKnown: boolean): Result {
-  const known = isKnown ? { limit, used, remaining } : { limit: null, used, remaining: null };
-  return { ...known, resets: toRfc3339(resetsAt) };
 }
 
 const HELP = `

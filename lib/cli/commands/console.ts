@@ -45,8 +45,7 @@ export function defineConsole(command: Command, context: CommandContext): void {
     .action(async ({ port, ...domainsFlags }: ConsoleDomainsFlags & { readonly port: number }) => {
       const { env, terminal, clock, flags } = context;
       // Without the variable, keys are for what the store has recorded: the console can show a store of production, too.
-      const isGiven = readVariable(env, "STORE_ORDERS_ENVIRONMENT") !== undefined;
-      const environment = isGiven ? readEnvironment(env) : undefined;
+      const environment = readEnvironment(env);
       const plans = await readPlans(flags, env);
       const domains = readConsoleDomains(domainsFlags, env);
       await withStore(context, async ({ store, name: storeName, isMetered = false, explain }) => {

@@ -52,7 +52,7 @@ export async function sendAccountPage(
       What has been counted stays counted.</p>${planFields("plan", plans, result, account)}`,
   });
   const expires = { name: "expiresAt", label: "Expires", hint: "Optional; at 00:00 UTC of this day." };
-  const environmentFor = (form: string) => environmentField(form, keysFor.environment, environment, result);
+  const environmentFor = environmentField(keysFor.environment, environment, result);
   const issueKey = dialog("keys", {
     ...{ opener: "Issue key…", isMain: true, title: "Issue a key", confirm: "Issue key" },
     fields: html`${environmentFor("issue")}
@@ -89,20 +89,14 @@ function arrivalNotice({ id, keys }: Account, query: Readonly<Record<string, str
 }
 
 /** Says what a new key is for. For the first key of a store it is a choice, unless the console was started for one. */
-function environmentField(
-  form: string,
-  recorded: Environment | undefined,
-  given: Environment | undefined,
-  result: FormResult | undefined,
-): Html {
+function environmentField(recorded?: Environment, given?: Environment, result?: FormResult) {
   const known = recorded ?? given;
-  if (known !== undefined) {
-    const all = recorded === undefined ? ", and so will be all keys of this database" : "";
-    return html`<p class="quiet small">The key is for <strong>${known}</strong>${all}.</p>`;
-  }
+  const all = recorded === undefined ? ", and so will be all keys of this database" : "";
+  const text = html`<p class="quiet small">The key is for <strong>${known}</strong>${all}.</p>`;
   const options = ["", "test", "live"].map((each) => [each, each || "Choose…"] as const);
   const hint = "All keys of this database will be for it: this is the first one.";
-  return fieldOf(form, { name: "environment", label: "Environment", hint, options }, result);
+  const choice = { name: "environment", label: "Environment", hint, options };
+  return (form: string): Html => (known === undefined ? fieldOf(form, choice, result) : text);
 }
 
 /** From this part of a limit on, the account is near it. */
@@ -147,9 +141,8 @@ export function describeRejections(account: Account, id: string, now: Instant, p
   const cause = day.remaining === 0 ? " Today's limit is used up." : other;
   const name = account.keys.find((each) => each.id === id)?.name;
   const ban =
-    bannedUntil === undefined
-      ? ""
-      : html` Then the key was banned until <time>${formatInstant(bannedUntil)}</time>; requests
+    bannedUntil &&
+    html` Then the key was banned until <time>${formatInstant(bannedUntil)}</time>; requests
         during the ban are not counted. Tell its owner to wait as each 429 says: what their client does with a 429
         is in lib/client/retries.md.`;
   const isToday = windowStart >= now - (now % DAY_MS) && limits !== undefined;

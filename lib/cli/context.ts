@@ -13,7 +13,6 @@ export interface CommandContext {
   readonly clock: Clock;
   readonly flags: GlobalFlags;
   readonly version: string;
-  /** Resolves when the process receives a signal to stop, with its name. */
   waitForStop(): Promise<string>;
   /** Resolves after a time, in milliseconds. Rejects when the signal is aborted. */
   wait(ms: number, value?: undefined, options?: { readonly signal: AbortSignal }): Promise<unknown>;

@@ -233,9 +233,8 @@ export function explainDynamodbError(error: unknown, location: string): unknown 
   if (cause?.name !== "ResourceNotFoundException") return error;
   const { orders, accounts } = tableNames({ prefix: location });
   const create = toCommandLine(["tables", "create"], { dynamodb: location });
-  return new StoreUnavailableError(
-    `The table ${orders} or ${accounts} does not exist. Check --dynamodb and AWS_REGION, or create the tables with '${create}'.`,
-  );
+  const advice = `Check --dynamodb and AWS_REGION, or create the tables with '${create}'.`;
+  return new StoreUnavailableError(`The table ${orders} or ${accounts} does not exist. ${advice}`);
 }
 
 const PROGRAM = import.meta.url.endsWith(".ts") ? "npm run --silent cli --" : "store-orders";

@@ -61,10 +61,7 @@ function isInteractive(stream: Writable): stream is WriteStream {
   return "isTTY" in stream && stream.isTTY === true;
 }
 
-/**
- * A file as a stream that never waits for the disk: Node's own stream of standard error does, and with it every response.
- * What the disk refuses is lost; what follows is written once it accepts again.
- */
+/** Never waits for the disk, as Node's own stream does, and with it every response. What the disk refuses is lost. */
 export function createFileStream(descriptor: number): Writable {
   const append = (bytes: Uint8Array, done: () => void) => write(descriptor, bytes, () => done());
   return new Writable({

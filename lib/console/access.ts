@@ -49,7 +49,6 @@ export const smallFormsOnly: MiddlewareHandler = async (c, next) => {
   return c.html(plainPage("Too large", problem), 413);
 };
 
-/** Creates the one session of a console. It ends with the process, and nothing of it is stored. */
 export function createSession(port: string, view: Pick<View, "storeName" | "sections" | "keysFor">) {
   /** Browsers send a cookie to every port of a host, this one only below its path, which no other server here knows. */
   const basePath = `/${randomBytes(12).toString("base64url")}`;

@@ -86,10 +86,7 @@ export function parseConfig<T>(text: string, validate: Validate<T>): ParsedFile<
   }
 }
 
-/**
- * Adds an error for a key that is no text, which the package would write as text, in a time that grows with the third
- * power of its depth; and for one that schemas skip.
- */
+/** Refuses a key that is no text, which the package writes as text in cubic time, and one that schemas skip. */
 function checkKeys({ contents, errors }: Document): void {
   visit(contents, {
     Pair(_key, { key }) {

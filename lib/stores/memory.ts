@@ -26,10 +26,7 @@ export type { AccountStore } from "../accounts/account-store.ts";
 export type { OrderStore, Outbox } from "../orders/order-store.ts";
 export type { Store } from "./store.ts";
 
-/**
- * Creates an empty store. No method awaits between a read and a write, so every method is atomic. It keeps and returns
- * copies, as a database does: nobody can change what is stored but by a method.
- */
+/** Keeps and returns copies, as a database does. No method awaits between a read and a write, so each is atomic. */
 export function createMemoryStore(): Store {
   return { ...memoryOrders(), accounts: memoryAccounts(), check: async () => {}, close: async () => {} };
 }

@@ -19,17 +19,10 @@ const account: AccountSettings = { id: "acme", plan: "free", keys: [] };
 
 export const accountCases = defineCases({ of: "accounts" }, (test) => {
   test("a created account is found unchanged, without usage and rejections, and its identifier is taken", async (accounts) => {
-    const created: AccountSettings[] = [
-      account,
-      {
-        id: "big-1",
-        ...limitedTo(60_000, 2 ** 40),
-        keys: [
-          { ...apiKey("a"), name: "ünit 7", expiresAt: AT + 1, revokedAt: AT + 2, successorId: "acme.b" },
-          apiKey("b"),
-        ],
-      },
-    ];
+    const dates = { expiresAt: AT + 1, revokedAt: AT + 2 };
+    const key = { ...apiKey("a"), name: "ünit 7", ...dates, successorId: "acme.b" };
+    const big = { id: "big-1", ...limitedTo(60_000, 2 ** 40), keys: [key, apiKey("b")] };
+    const created: AccountSettings[] = [account, big];
     for (const settings of created) {
       assert.deepEqual(await accounts.create(settings), { ok: true, account: settings });
       const second = await accounts.create({ ...settings, plan: "pro", keys: [] });

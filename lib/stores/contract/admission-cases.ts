@@ -152,12 +152,10 @@ export const admissionCases = defineCases({ of: "accounts" }, (test) => {
     assert.deepEqual((await accounts.find("acme"))?.rejections, { [FIRST.id]: { windowStart, count: 1 } });
     // Rejections of another minute or of another key have counters of their own.
     await burst(9, AT + MINUTE_MS);
-    for (const key of [FIRST, SECOND])
-      assert.ok(
-        (await burst(30, AT + MINUTE_MS, key)).every(
-          (result) => outcomeName(result) === "rate_limit_exceeded",
-        ),
-      );
+    for (const key of [FIRST, SECOND]) {
+      const outcomes = (await burst(30, AT + MINUTE_MS, key)).map(outcomeName);
+      assert.deepEqual(new Set(outcomes), new Set(["rate_limit_exceeded"]));
+    }
   });
 
   test("the 21st rejected request of a key in one minute that counts bans that key for 15 minutes, and no other key", async (accounts) => {
@@ -185,11 +183,8 @@ export const admissionCases = defineCases({ of: "accounts" }, (test) => {
     await burst(10, AT - 1);
     await accounts.recordRejections(KEY, 7, AT);
     assert.equal(await rejectionsOf(accounts), 7);
-    assert.equal(
-      outcomeName(await admit(AT)),
-      "rate_limit_exceeded",
-      "after the first that counts, each does",
-    );
+    const next = outcomeName(await admit(AT));
+    assert.equal(next, "rate_limit_exceeded", "after the first that counts, each does");
     await accounts.recordRejections(KEY, 12, AT);
     assert.equal(await rejectionsOf(accounts), 20);
     assert.equal(outcomeName(await admit(AT)), "api_key_banned");

@@ -5,22 +5,13 @@ import type { Store } from "../store.ts";
 
 /** What some cases need besides an empty store. */
 export interface ContractOptions {
-  /**
-   * Opens another instance of the same store, with connections of its own, as another process does. Without it, the cases
-   * use one instance as if it were several.
-   */
+  /** Opens another instance, as another process does. Without it, the cases use one instance as if it were several. */
   readonly openAnother?: () => Store | Promise<Store>;
   /** Makes the database unreachable for every instance, until the returned function is called. */
   readonly interrupt?: () => Promise<() => unknown>;
-  /**
-   * Loses the response to the next write of the store that was passed: the database applies it, and the store does not
-   * learn of it. Not needed for a database without a network.
-   */
+  /** Loses the response to the next write, which the database applies. Not needed without a network. */
   readonly loseResponse?: () => unknown;
-  /**
-   * Replaces the record of an order in the database, or its history, by text that nobody can read, as a faulty restore
-   * does. Not needed for a store that keeps objects.
-   */
+  /** Replaces a record, or a history, by text that nobody can read. Not needed for a store that keeps objects. */
   readonly damage?: (id: bigint, part: "record" | "history") => unknown;
 }
 
@@ -29,10 +20,7 @@ export interface ContractCase {
   readonly name: string;
   /** The option without which the case is skipped. */
   readonly needs?: Exclude<keyof ContractOptions, "openAnother">;
-  /**
-   * Takes an empty store. Rejects if the guarantee does not hold. Resolves with the reason if the case was skipped,
-   * because an option that it needs is missing.
-   */
+  /** Rejects if the guarantee does not hold. Resolves with the reason if the case was skipped. */
   check(store: Store, options?: ContractOptions): Promise<string | undefined>;
 }
 

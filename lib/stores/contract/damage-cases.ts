@@ -41,10 +41,8 @@ export const damageCases: readonly ContractCase[] = [
       }
       assert.deepEqual([await outbox.retry(5n), await outbox.retry()], [1, 1]);
       const waiting = await outbox.list("waiting", 10);
-      assert.deepEqual(waiting.map(({ id, order }) => [id, order]).sort(), [
-        [5n, undefined],
-        [9n, undefined],
-      ]);
+      assert.deepEqual(sorted(waiting.map(({ id }) => id)), [5n, 9n]);
+      assert.ok(waiting.every(({ order }) => order === undefined));
     });
   }),
   ...defineCases({ of: "store", needs: "damage" }, (test) => {

@@ -63,11 +63,10 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
       const instances = await openAll(store, options);
       // An account each: a store that locks the account of a request does not lock the order by that.
       const keys = instances.map((_, index) => ({ accountId: `shop-${index}`, hash: `${index}`.repeat(64) }));
-      for (const { accountId, hash } of keys)
-        await store.accounts.create({
-          ...{ id: accountId, ...HIGHEST },
-          keys: [{ id: `${accountId}.first`, hash, createdAt: AT }],
-        });
+      for (const { accountId, hash } of keys) {
+        const first = { id: `${accountId}.first`, hash, createdAt: AT };
+        await store.accounts.create({ id: accountId, ...HIGHEST, keys: [first] });
+      }
       const races = await Promise.all(
         instances.map(async (instance, index) => {
           const event: OrderEvent = index % 2 === 0 ? "cancel" : "ship";
@@ -201,14 +200,10 @@ export const instanceCases = defineCases({ of: "store" }, (test) => {
     const another = await options.openAnother();
     let isDone = false;
     const update = async () => {
-      for (let limit = 1; limit <= 60; limit++)
-        await another.accounts.update("acme", ({ id, keys }) => ({
-          ok: true,
-          account: {
-            ...{ id, ...limitedTo(limit, limit) },
-            keys: keys.map((key) => ({ ...key, expiresAt: limit })),
-          },
-        }));
+      for (let limit = 1; limit <= 60; limit++) {
+        const keys = [{ ...FIRST, expiresAt: limit }];
+        await another.accounts.update("acme", replacing({ ...limitedTo(limit, limit), keys }));
+      }
       isDone = true;
     };
     const read = async () => {

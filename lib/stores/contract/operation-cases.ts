@@ -53,8 +53,7 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
   });
 
   test("the operation of a rejected request is not performed", async (store) => {
-    const customLimits = { perMinute: 1, perDay: 9 };
-    await createAccountFixture(store.accounts, { plan: "enterprise", customLimits }, [FIRST]);
+    await createAccountFixture(store.accounts, limitedTo(1, 9), [FIRST]);
     await store.orders.place([ORDER]);
     assert.equal((await request(store, CANCEL, { ...KEY, hash: SECOND.hash })).name, "unknown_key");
     assert.equal((await request(store, { type: "list" })).name, "admitted");
@@ -93,8 +92,7 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
   test("a further cancel in a minute is rejected once its key has expired, is banned or revoked, or the day is used up", async (store) => {
     const { accounts, orders } = store;
     const expiring = { ...SECOND, expiresAt: AT + 2_000 };
-    const customLimits = { perMinute: 9, perDay: 6 };
-    await createAccountFixture(accounts, { plan: "enterprise", customLimits }, [FIRST, expiring]);
+    await createAccountFixture(accounts, limitedTo(9, 6), [FIRST, expiring]);
     const ids = idsUpTo(10);
     await orders.place(ids.map(pending));
     let next = 0n;
@@ -109,10 +107,7 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     names.push(await cancel(FIRST));
     await accounts.unban("acme", FIRST.id);
     names.push(await cancel(FIRST), await cancel(FIRST));
-    const moreADay = { perMinute: 9, perDay: 9 };
-    await accounts.update("acme", (account) =>
-      revokeKey({ ...account, customLimits: moreADay }, FIRST.id, AT),
-    );
+    await accounts.update("acme", (account) => revokeKey({ ...account, ...limitedTo(9, 9) }, FIRST.id, AT));
     names.push(await cancel(FIRST));
     const admittedNames = Array.from({ length: 5 }, () => "admitted");
     const others = ["expired", "api_key_banned", "admitted", "rate_limit_exceeded", "unknown_key"];
@@ -150,12 +145,9 @@ export const operationCases = defineCases({ of: "store" }, (test) => {
     const stored = await findOrder(orders, ORDER.record.id);
     assert.deepEqual(stored, changed[0] ?? ORDER);
     const known = [ORDER, ...changed].map(({ record }) => orderToJson(record));
-    for (const outcome of outcomes)
-      if (outcome?.type === "list")
-        assert.ok(
-          known.some((json) => outcome.first.json.includes(json)),
-          "a list has the order, before or after",
-        );
+    const lists = outcomes.flatMap((outcome) => (outcome?.type === "list" ? [outcome.first.json] : []));
+    const hasOrder = (list: string) => known.some((json) => list.includes(json));
+    assert.ok(lists.every(hasOrder), "a list has the order, before or after");
   });
 
   test("a list with its admission is complete, whether it has one page or more", async (store) => {

@@ -27,19 +27,11 @@ async function listed(orders: OrderStore): Promise<string> {
 
 export const orderCases = defineCases({ of: "orders" }, (test) => {
   test("a placed order is found unchanged, over the whole int64 range and without its absent fields", async (orders) => {
+    const shipDate = "2026-02-28T23:59:60.5+05:30";
     const placed: StoredOrder[] = [
       { record: { id: MAX }, status: "pending" },
       { record: { id: -MAX - 1n, petId: MAX, quantity: 0 }, status: "cancelled" },
-      {
-        record: {
-          id: 0n,
-          petId: -1n,
-          quantity: 2 ** 31 - 1,
-          shipDate: "2026-02-28T23:59:60.5+05:30",
-          complete: true,
-        },
-        status: "shipped",
-      },
+      { record: { id: 0n, petId: -1n, quantity: 2 ** 31 - 1, shipDate, complete: true }, status: "shipped" },
       { record: { id: 2n ** 53n + 1n, complete: false }, status: "pending" },
     ];
     assert.deepEqual(await orders.place(placed), ["placed", "placed", "placed", "placed"]);
@@ -63,10 +55,8 @@ export const orderCases = defineCases({ of: "orders" }, (test) => {
   for (const status of LIFECYCLE.statuses)
     for (const event of LIFECYCLE.events)
       test(`'${event}' on a ${status} order does exactly what the lifecycle table says`, async (orders) => {
-        const before: StoredOrder = {
-          record: { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" },
-          status,
-        };
+        const record = { id: MAX, petId: 7n, shipDate: "2027-01-01T00:00:00Z" };
+        const before: StoredOrder = { record, status };
         await orders.place([before, pending(MAX - 1n)]);
         const expected = transition(before, event, AT);
         assert.deepEqual(await orders.apply(MAX, event, AT), expected);

@@ -126,10 +126,7 @@ export const outboxCases: readonly ContractCase[] = [
         assert.deepEqual(await heldBy(outbox, AT, 1), [{ id: 1n, hold: LEASE }]);
         await outbox.release([{ id: 1n, hold: LEASE - 1 }]);
         assert.deepEqual(await lease(outbox), [], "another lease is not released");
-        await outbox.release([
-          { id: 404n, hold: LEASE },
-          { id: 1n, hold: LEASE },
-        ]);
+        await outbox.release([404n, 1n].map((id) => ({ id, hold: LEASE })));
         assert.deepEqual(nextOf(await lease(outbox)), [`1:${number}`], "a lease that was released");
         await outbox.acknowledge([{ id: 1n, delivered: number, lease: LEASE }]);
       }
@@ -302,9 +299,8 @@ export const outboxCases: readonly ContractCase[] = [
         leased.push(...found.flatMap((some) => some ?? []));
       }
       assert.deepEqual(nextOf(leased), ids.map((id) => `${id}:1`).sort());
-      await Promise.all(
-        others.map((each) => each?.acknowledge(ids.map((id) => ({ id, delivered: 1, lease: LEASE })))),
-      );
+      const delivered = ids.map((id) => ({ id, delivered: 1, lease: LEASE }));
+      await Promise.all(others.map((each) => each?.acknowledge(delivered)));
       assert.deepEqual(await outbox.backlog(), { waiting: 0, failed: 0 });
     });
 

@@ -73,35 +73,6 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     return items && toAccount(items);
   }
 
-  async function update(
-    id: string,
-    updater: Parameters<AccountStore["update"]>[1],
-    signal: AbortSignal,
-  ): Promise<AccountResult> {
-    const revision = newWriteToken();
-    for (let round = 0; ; round++) {
-      // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
-      const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
-      const item = await table.get(primaryKeyOf(id), signal);
-      if (item === undefined) return NOT_FOUND;
-      // Another process has changed the account between the two reads.
-      if (!belongTogether({ item, details })) {
-        await backOff(round, READ_WAIT_MS);
-        continue;
-      }
-      const result = updater(settingsOf({ item, details }));
-      if (!result.ok) return result;
-      const { account } = result;
-      const added = hasDetails(details, item, account.keys)
-        ? undefined
-        : await addVersion(table, id, account.keys, { seen: details, item }, signal);
-      const changed = settingsUpdate(item, account, added, revision);
-      const { done, before } = await table.update(primaryKeyOf(id), changed, signal);
-      if (done || before?.["revision"]?.S === revision) return result;
-      await backOff(round);
-    }
-  }
-
   return {
     importedKeys: {
       async record(hash, accountId) {
@@ -187,8 +158,31 @@ export function createAccountStore(table: TableClient, admissionTable: TableClie
     async update(id, updater) {
       if (!isAccountId(id)) return NOT_FOUND;
       const signal = callTimeout();
+      const revision = newWriteToken();
       // Changes of other processes contend, which costs retries. Those of this process need not.
-      return turns.run(id, () => update(id, updater, signal));
+      return turns.run<AccountResult>(id, async () => {
+        for (let round = 0; ; round++) {
+          // In this order, because it shows which versions of the details can no longer be named. See `addVersion`.
+          const details = await table.get(primaryKeyOf(detailsIdOf(id)), signal);
+          const item = await table.get(primaryKeyOf(id), signal);
+          if (item === undefined) return NOT_FOUND;
+          // Another process has changed the account between the two reads.
+          if (!belongTogether({ item, details })) {
+            await backOff(round, READ_WAIT_MS);
+            continue;
+          }
+          const result = updater(settingsOf({ item, details }));
+          if (!result.ok) return result;
+          const { account } = result;
+          const added = hasDetails(details, item, account.keys)
+            ? undefined
+            : await addVersion(table, id, account.keys, { seen: details, item }, signal);
+          const changed = settingsUpdate(item, account, added, revision);
+          const { done, before } = await table.update(primaryKeyOf(id), changed, signal);
+          if (done || before?.["revision"]?.S === revision) return result;
+          await backOff(round);
+        }
+      });
     },
 
     async delete(id) {

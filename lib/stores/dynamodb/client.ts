@@ -4,11 +4,8 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { backoffMs, CALL_TIMEOUT_MS, type Instant, systemClock } from "../../core/time.ts";
 
 /**
- * Creates a client from the environment, like any AWS tool.
- *
  * DynamoDB may apply a write although its response is lost. A retried write is recognised by its token; see
- * `newWriteToken` in table.ts. If every response is lost, the call fails with `StoreUnavailableError` although the write
- * may have been applied.
+ * `newWriteToken` in table.ts. If every response is lost, the call fails although the write may have been applied.
  */
 export function createDynamodbClient(): DynamoDBClient {
   return createClient(createRetryStrategy({ retryThrottled: true }), {

@@ -42,15 +42,9 @@ export type { DynamodbTableNames, DynamodbTableNaming } from "./schema.ts";
 
 /** Options of `createDynamodbStore`: `prefix`, `tables` or both, and the others. */
 export type DynamodbOptions = DynamodbTableNaming & {
-  /**
-   * Whether lists use the connections of the other calls, for a process that serves one request at a time, such as a
-   * function of AWS Lambda. Otherwise no request waits for lists. @default false
-   */
+  /** For a process that serves one request at a time: lists use the connections of the other calls. @default false */
   readonly sharedConnections?: boolean;
-  /**
-   * A client to use instead of one from the environment. Its retries and timeouts apply within the 4.5 seconds of a call.
-   * It is not closed with the store.
-   */
+  /** Used instead of one from the environment, and not closed. Its retries and timeouts apply within 4.5 seconds. */
   readonly client?: DynamoDBClient;
 };
 
@@ -63,18 +57,11 @@ const NO_UPDATE = {
 
 /** A store on DynamoDB. */
 export interface DynamodbStore extends Store {
-  /**
-   * Reads an item of each table, so that the first request finds an open connection. Rejects as any call does if
-   * DynamoDB does not respond.
-   */
+  /** Opens the connections that the first request needs. Rejects as any call does. */
   warmUp(): Promise<void>;
 }
 
-/**
- * Opens the store. No request is sent before the first call.
- *
- * @throws {InvalidInputError} if a table has no name, or both have the same
- */
+/** Sends no request before the first call. @throws {InvalidInputError} if a table has no name, or both the same */
 export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
   assertOptions(options, ["prefix", "tables", "client", "sharedConnections"]);
   const { client, sharedConnections = false, ...naming } = options;

@@ -154,10 +154,7 @@ function ignoreUnused<T>(promise: Promise<T>): Promise<T> {
 }
 
 function least(ranks: readonly bigint[]): bigint | undefined {
-  return ranks.reduce<bigint | undefined>(
-    (found, rank) => (found === undefined || rank < found ? rank : found),
-    undefined,
-  );
+  return ranks.toSorted((a, b) => (a < b ? -1 : 1))[0];
 }
 
 /** Of each bucket for one page. Each reads twice as many orders as the one before. */

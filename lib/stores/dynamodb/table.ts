@@ -72,11 +72,6 @@ export function combine(...parts: readonly Partial<ConditionalUpdate>[]): Condit
   };
 }
 
-interface WriteResult {
-  readonly done: boolean;
-  readonly before: Item | undefined;
-}
-
 /** A part of a table. Names are as in `ConditionalUpdate`. */
 export interface ReadRange {
   /** Selects items of one partition key, sorted by sort key. Without it, items come in no particular order. */
@@ -92,36 +87,21 @@ export interface ReadRange {
   readonly index?: string;
 }
 
-interface Page<Kept> {
-  readonly kept: Kept;
-  readonly next: Item | undefined;
-  readonly readUnits: number;
-}
-
-/** Converts the items of a page as soon as they are parsed, so that what it does not keep can be collected. */
 type Keep<Kept> = (items: readonly Item[]) => Kept;
 
-/** An item with a later layout makes each call reject with `StoreUnavailableError`; see `LAYOUT_VERSION`. */
-export interface TableClient {
-  get(key: Item, signal: AbortSignal): Promise<Item | undefined>;
-  /** In no particular order. Missing ones are omitted. */
-  getAll(keys: readonly Item[], signal: AbortSignal): Promise<readonly Item[]>;
-  add(item: Item, key: Item, signal: AbortSignal): Promise<WriteResult>;
-  update(key: Item, update: ConditionalUpdate, signal: AbortSignal): Promise<WriteResult>;
-  delete(key: Item, signal: AbortSignal): Promise<void>;
-  read<Kept>(range: ReadRange, keep: Keep<Kept>, signal: AbortSignal): Promise<Page<Kept>>;
-}
+export type TableClient = ReturnType<typeof createTableClient>;
 
 /** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
 const THROTTLING_WAIT_MS = 16;
 
-export function createTableClient(client: DynamoDBClient, name: string): TableClient {
+/** An item with a later layout makes each call reject with `StoreUnavailableError`; see `LAYOUT_VERSION`. */
+export function createTableClient(client: DynamoDBClient, name: string) {
   const TableName = name;
   // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
   // that there was none.
   let returnsOldItem = false;
 
-  const get: TableClient["get"] = async (Key, abortSignal) => {
+  const get = async (Key: Item, abortSignal: AbortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
     requireObject(command);
     const { Item } = await send(() => client.send(command, { abortSignal }), name);
@@ -133,7 +113,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
     command: PutItemCommand | UpdateItemCommand | DeleteItemCommand,
     key: Item,
     abortSignal: AbortSignal,
-  ): Promise<WriteResult> => {
+  ) => {
     try {
       const sent = () => client.send(command as UpdateItemCommand, { abortSignal });
       const { Attributes: before } = await send(sent, name);
@@ -161,7 +141,8 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
   return {
     get,
 
-    async getAll(keys, abortSignal) {
+    /** In no particular order. Missing ones are omitted. */
+    async getAll(keys: readonly Item[], abortSignal: AbortSignal): Promise<readonly Item[]> {
       const items: Item[] = [];
       // An index that is read page by page can return an item twice, and DynamoDB rejects a key that occurs twice.
       const different = new Map(keys.map((key) => [JSON.stringify(key), key])).values();
@@ -179,7 +160,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       return items;
     },
 
-    async add(item, key, abortSignal) {
+    async add(item: Item, key: Item, abortSignal: AbortSignal) {
       const command = new PutItemCommand({
         TableName,
         Item: item,
@@ -191,7 +172,8 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       return write(command, key, abortSignal);
     },
 
-    async update(key, { set, remove = [], conditions, names, values }, abortSignal) {
+    async update(key: Item, change: ConditionalUpdate, abortSignal: AbortSignal) {
+      const { set, remove = [], conditions, names, values } = change;
       const clauses = Object.entries({ SET: set, REMOVE: remove }).filter(([, parts]) => parts.length > 0);
       const update = clauses.map(([clause, parts]) => `${clause} ${parts.join(", ")}`).join(" ");
       const condition = ["attribute_not_exists(#layout)", ...conditions].join(" AND ");
@@ -211,7 +193,7 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       return result;
     },
 
-    async delete(Key, abortSignal) {
+    async delete(Key: Item, abortSignal: AbortSignal) {
       const command = new DeleteItemCommand({
         ...{ TableName, Key, ConditionExpression: "attribute_not_exists(#layout)" },
         ...{ ExpressionAttributeNames: namesIn("#layout"), ReturnValuesOnConditionCheckFailure: "ALL_OLD" },
@@ -220,11 +202,9 @@ export function createTableClient(client: DynamoDBClient, name: string): TableCl
       await write(command, Key, abortSignal);
     },
 
-    async read(
-      { condition, filter, isDescending, projection, values, limit, from, index },
-      keep,
-      abortSignal,
-    ) {
+    /** `keep` converts the items as soon as they are parsed, so that what it does not keep can be collected. */
+    async read<Kept>(range: ReadRange, keep: Keep<Kept>, abortSignal: AbortSignal) {
+      const { condition, filter, isDescending, projection, values, limit, from, index } = range;
       const input = {
         TableName,
         IndexName: index,

@@ -29,18 +29,7 @@ interface Decided<T> {
   result(rows: readonly Rows[] | undefined): T;
 }
 
-export interface Database {
-  readonly schema: string;
-  /** The first column of the rows must not be null. */
-  read(statement: Statement): Promise<Rows>;
-  /** `since` is the time at which the caller began to wait, from `performance.now()`. */
-  change<T>(work: Work<T>, since?: number): Promise<T>;
-  /** Takes one round trip. It is repeated if the connection is lost, also if it was committed. */
-  changeAtOnce(statement: Statement, maxLockWaitMs: number, since: number): Promise<Rows>;
-  track<T>(call: Promise<T>): Promise<T>;
-  /** Resolves when no call is pending. Every later one rejects. */
-  close(): Promise<void>;
-}
+export type Database = ReturnType<typeof openDatabase>;
 
 const MAX_ATTEMPTS = 4;
 
@@ -48,7 +37,7 @@ const MAX_ATTEMPTS = 4;
 export function openDatabase(
   pool: PostgresPool,
   { schema, existing }: { readonly schema: string; readonly existing: boolean },
-): Database {
+) {
   const quoted = quoteSchema(schema);
   let hadTables = existing;
   let isClosed = false;
@@ -92,14 +81,19 @@ export function openDatabase(
   return {
     schema: quoted,
     track,
+    /** Resolves when no call is pending. Every later one rejects. */
     async close() {
       while (pending.size > 0) await Promise.allSettled(pending);
       isClosed = true;
     },
-    read: (statement) => call(performance.now(), (deadline) => read(pool, quoted, statement, deadline)),
-    changeAtOnce: (statement, maxLockWaitMs, since) =>
+    /** The first column of the rows must not be null. */
+    read: (statement: Statement) =>
+      call(performance.now(), (deadline) => read(pool, quoted, statement, deadline)),
+    /** Takes one round trip. It is repeated if the connection is lost, also if it was committed. */
+    changeAtOnce: (statement: Statement, maxLockWaitMs: number, since: number) =>
       call(since, (deadline) => sendAtOnce(pool, statement, deadline, maxLockWaitMs)),
-    change: (work, since = performance.now()) =>
+    /** `since` is the time at which the caller began to wait, from `performance.now()`. */
+    change: <T>(work: Work<T>, since = performance.now()) =>
       call(since, (deadline) => change(pool, quoted, work, deadline)),
   };
 }

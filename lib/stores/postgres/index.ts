@@ -46,10 +46,7 @@ export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
 /** The server: a pool of the program, or a connection string (`postgres://user:password@host:5432/database`). */
 export type PostgresServer =
   | {
-      /**
-       * A `Pool` of `pg`. It is not closed with the store. With `pipeline: true` a call takes two round trips, without it
-       * one for each statement.
-       */
+      /** A `Pool` of `pg`, which is not closed. With `pipeline: true` a call takes two round trips, else one a statement. */
       readonly pool: PostgresPool;
       readonly connectionString?: undefined;
       readonly poolSize?: undefined;
@@ -112,10 +109,7 @@ export type PostgresMigrationOptions = PostgresServer & {
   readonly onBlocked?: ((message: string) => void) | undefined;
 };
 
-/**
- * Creates the tables, or migrates them to the version of this program, in one transaction. It locks the tables, and tries
- * that for up to ten minutes, each time for a second and a half. Then it rejects.
- */
+/** Creates or migrates the tables in one transaction. Rejects if it cannot lock them within ten minutes. */
 export async function migratePostgres(given: PostgresMigrationOptions): Promise<MigrationResult> {
   assertOptions(given, [...POOL_OPTIONS, "onlyIfEmpty", "onBlocked"]);
   const { onlyIfEmpty = false, onBlocked, ...options } = given;

@@ -22,27 +22,7 @@ type Durability = "durable" | "relaxed";
 const SYNCHRONOUS = { durable: "PRAGMA synchronous = FULL", relaxed: "PRAGMA synchronous = NORMAL" };
 
 /** `Queries` are functions over prepared statements. */
-export interface SqliteDatabase<Queries> {
-  read<T>(task: (queries: Queries) => T): Promise<T>;
-  /**
-   * Writes that arrive in one turn of the event loop share a transaction, so that they wait for the disk once. `task`
-   * must not throw after it has written: its error rejects this write only and does not roll back the transaction,
-   * because that would undo the other writes. An error of SQLite does, and rejects all of them.
-   */
-  write<T>(durability: Durability, task: (queries: Queries) => T): Promise<T>;
-  /**
-   * As `write`. Writes that follow each other in a transaction get the same object, which `begin` made for the first.
-   * It ends before any other write, which can read and change every row, and before the commit.
-   */
-  writeInSequence<S extends Sequence, T>(
-    durability: Durability,
-    begin: (queries: Queries) => S,
-    task: (sequence: S) => T,
-  ): Promise<T>;
-  /** Rejects unless a write succeeds and every query can be prepared. */
-  check(): Promise<void>;
-  close(): Promise<void>;
-}
+export type SqliteDatabase<Queries> = ReturnType<typeof openDatabase<Queries>>;
 
 interface Sequence {
   /** Writes what has changed. Nothing is passed on after it. */
@@ -70,7 +50,7 @@ export function openDatabase<Queries>(
   name: string,
   prepare: (db: DatabaseSync) => Queries,
   { existing, readOnly = false }: { readonly existing: boolean; readonly readOnly?: boolean },
-): SqliteDatabase<Queries> {
+) {
   // The program may change its working directory later.
   const path = toFileName(name);
   let connection = connect(path, prepare, { existing, readOnly, timeoutMs: CALL_TIMEOUT_MS });
@@ -79,7 +59,7 @@ export function openDatabase<Queries>(
   let queue: Job<Queries>[] = [];
   let draining: Promise<void> | undefined;
 
-  function healthyConnection(): OpenDatabase<Queries> {
+  function healthyConnection() {
     if (isClosed) throw new StoreUnavailableError("The store was closed.");
     if (!mustReopen && connection.isCurrent()) return connection;
     const { db, file } = connection;
@@ -166,6 +146,11 @@ export function openDatabase<Queries>(
     return promise;
   }
 
+  /**
+   * Writes that arrive in one turn of the event loop share a transaction, so that they wait for the disk once. `task`
+   * must not throw after it has written: its error rejects this write only and does not roll back the transaction,
+   * because that would undo the other writes. An error of SQLite does, and rejects all of them.
+   */
   const write = <T>(durability: Durability, task: (queries: Queries) => T) =>
     enqueue<T>({ durability, task });
 
@@ -173,9 +158,17 @@ export function openDatabase<Queries>(
     read,
     write,
 
-    writeInSequence: (durability, beginSequence, task) =>
-      enqueue({ durability, beginSequence, task: (_queries, sequence) => task(sequence) }),
+    /**
+     * Writes that follow each other in a transaction get the same object, which `beginSequence` made for the first.
+     * It ends before any other write, which can read and change every row, and before the commit.
+     */
+    writeInSequence: <S extends Sequence, T>(
+      durability: Durability,
+      beginSequence: (queries: Queries) => S,
+      task: (sequence: S) => T,
+    ) => enqueue<T>({ durability, beginSequence, task: (_queries, sequence) => task(sequence) }),
 
+    /** Rejects unless a write succeeds and every query can be prepared. */
     async check() {
       // Nothing else says whether a write succeeds.
       await write("relaxed", () => connection.db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`));
@@ -195,24 +188,13 @@ export function openDatabase<Queries>(
   };
 }
 
-interface OpenDatabase<Queries> extends ReturnType<typeof transactionsOf> {
-  readonly db: DatabaseSync;
-  readonly file: DatabaseFile;
-  readonly queries: Queries;
-  isCurrent(): boolean;
-}
-
 interface OpenOptions {
   readonly existing: boolean;
   readonly readOnly: boolean;
   readonly timeoutMs: number;
 }
 
-function connect<Queries>(
-  path: string,
-  prepare: (db: DatabaseSync) => Queries,
-  options: OpenOptions,
-): OpenDatabase<Queries> {
+function connect<Queries>(path: string, prepare: (db: DatabaseSync) => Queries, options: OpenOptions) {
   if (StatementSync.prototype.setReturnArrays === undefined)
     throw new Error(`The SQLite store needs Node 22.16 or newer; this is ${process.version}.`);
   const { db, isCurrent } = options.readOnly ? openReadOnly(path) : openToWrite(path, options);

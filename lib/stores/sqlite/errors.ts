@@ -28,18 +28,12 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
   return error instanceof Error && "errcode" in error;
 }
 
-export function isBusy(error: unknown): boolean {
-  return BUSY.includes(primaryCode(error));
-}
+export const isBusy = (error: unknown) => BUSY.includes(primaryCode(error));
 
 /** Also of the files that SQLite keeps beside the database. */
-export function isNotWritable(error: unknown): boolean {
-  return NOT_WRITABLE.includes(primaryCode(error));
-}
+export const isNotWritable = (error: unknown) => NOT_WRITABLE.includes(primaryCode(error));
 
-export function isConstraint(error: unknown): boolean {
-  return primaryCode(error) === CONSTRAINT;
-}
+export const isConstraint = (error: unknown) => primaryCode(error) === CONSTRAINT;
 
 export function isDamaged(error: unknown): error is Error {
   return DAMAGED.includes(primaryCode(error));

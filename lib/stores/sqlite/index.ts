@@ -50,10 +50,7 @@ export interface SqliteStoreOptions {
   readonly readOnly?: boolean | undefined;
 }
 
-/**
- * Opens a database file, and creates it if it does not exist. Throws `StoreUnavailableError` if it cannot be opened,
- * and `NewerSchemaError` if a newer version of this package wrote it.
- */
+/** Creates a missing file. Throws `StoreUnavailableError`, and `NewerSchemaError` if a newer version wrote the file. */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   assertOptions(options, ["path", "existing", "readOnly"]);
   const { path, existing = false, readOnly = false } = options;

@@ -22,10 +22,7 @@ const TRIGGERS = {
 type OutboxStatements = ReturnType<typeof outboxStatements>;
 
 /** Most writes need not survive a power failure: a delivery is then repeated. */
-export function createOutbox({
-  read,
-  write,
-}: Pick<SqliteDatabase<{ readonly outbox: OutboxStatements }>, "read" | "write">): Outbox {
+export function createOutbox({ read, write }: SqliteDatabase<{ readonly outbox: OutboxStatements }>): Outbox {
   return {
     switch: (on) =>
       write("durable", ({ outbox: { db } }) => {

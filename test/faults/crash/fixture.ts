@@ -3,19 +3,12 @@ import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import { openStore, type StoreAddress } from "../../support/store-address.ts";
 
-/** Consecutive identifiers. */
 export function idsFrom(first: bigint, length: number): readonly bigint[] {
   return Array.from({ length }, (_, index) => first + BigInt(index));
 }
 
-/** A pending order. */
 export function pendingOrder(id: bigint): StoredOrder {
   return { record: { id, petId: 7n * id }, status: "pending" };
-}
-
-/** The instant of every event of an order. It follows from the identifier, so the resulting record is known exactly. */
-export function instantOf(id: bigint): number {
-  return Date.UTC(2026, 0) + Number(id) * 1_000;
 }
 
 /** Creates an account with its own limits, and returns its key. */

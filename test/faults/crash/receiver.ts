@@ -1,10 +1,9 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import type { DeliveredChange } from "../../../lib/orders/delivery.ts";
+import { listenOn } from "../../support/free-port.ts";
 import type { SeededRandom } from "../run.ts";
 
-/** What the receiver gets of a change. */
 export interface ReceivedChange {
   readonly id: string;
   readonly event: string;
@@ -14,7 +13,6 @@ export interface ReceivedChange {
 
 const SPEED = 20;
 
-/** The secret of the webhooks. */
 export const SECRET = `whsec_${Buffer.alloc(32, "a").toString("base64")}`;
 
 /** A clock that runs faster, the same in each process, with the `wait` that follows it. */
@@ -35,7 +33,6 @@ export function fastTime(epoch: number) {
   };
 }
 
-/** Returns a `deliver` that sends each change to the receiver. */
 export function deliverTo(receiver: string) {
   return async ({ id, event, at, by = "" }: DeliveredChange, signal: AbortSignal): Promise<void> => {
     const response = await fetch(receiver, {
@@ -80,9 +77,8 @@ export async function startReceiver(random: SeededRandom) {
     response.writeHead(204).end();
   });
   server.on("clientError", () => {});
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listenOn(server)}`,
     received,
     state,
     stop() {

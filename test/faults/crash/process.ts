@@ -1,4 +1,7 @@
-/** A process that can be killed: it changes orders, delivers their changes, or does both. `process.ts JOB`, as JSON. */
+/**
+ * A process that can be killed: it changes orders, and reports how many changes of each the store has acknowledged, or
+ * delivers their changes, or does both. `process.ts JOB`, as JSON.
+ */
 
 import { isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { deliverChanges } from "../../../lib/orders/delivery.ts";
@@ -6,15 +9,19 @@ import { createOrders } from "../../../lib/orders/orders.ts";
 import { openStore, type StoreAddress } from "../../support/store-address.ts";
 import { deliverTo, fastTime } from "./receiver.ts";
 
-/** What a process does. */
 export interface Job {
   readonly address: StoreAddress;
   /** The receiver of changes. None if the process delivers nothing. */
   readonly receiver?: string;
-  /** The first order that it places, if it changes orders. */
   readonly firstOrder?: number;
   /** The start of the time that runs faster; see `fastTime`. */
   readonly epoch: number;
+}
+
+/** How many changes of an order the store has acknowledged. */
+export interface Acknowledgement {
+  readonly id: string;
+  readonly changes: number;
 }
 
 const LANES = 4;
@@ -30,11 +37,15 @@ if (firstOrder !== undefined) {
   const lane = async () => {
     for (;;) {
       const id = BigInt(next++);
+      let changes = 0;
+      const report = ({ ok }: { readonly ok: boolean }) => {
+        if (ok) process.send?.({ id: `${id}`, changes: ++changes } satisfies Acknowledgement);
+      };
       try {
-        await orders.place({ id });
+        report(await orders.place({ id }));
         if (id % 5n === 0n) continue;
-        await (id % 2n === 0n ? orders.cancel(id) : orders.ship(id));
-        if (id % 3n === 0n) await orders.fulfil(id);
+        report(await (id % 2n === 0n ? orders.cancel(id) : orders.ship(id)));
+        if (id % 3n === 0n) report(await orders.fulfil(id));
       } catch (error) {
         if (!isStoreUnavailable(error)) throw error;
       }

@@ -27,7 +27,6 @@ const POLICY = { maxRejections: 2, durationMs: 2 * MINUTE_MS };
 /** The order that a test may damage. */
 export const DAMAGED = 9n;
 
-/** The orders that there are at first. */
 const IDS = Array.from({ length: 30 }, (_, index) => BigInt(index));
 const anyId = fc.constantFrom(...IDS, 30n, 31n);
 const anyEvent = fc.constantFrom("cancel" as const, "cancel" as const, "cancel" as const, "ship" as const);
@@ -45,7 +44,6 @@ const anyTime = fc.constantFrom(
   AT - MINUTE_MS,
   AT + 10 * MINUTE_MS,
 );
-/** A key of the account, of the other one, or of none. */
 const anyKey = fc.record({
   accountId: anyAccount,
   hash: fc.constantFrom("1", "1", "1", "1", "1", "2", "3", "4").map((digit) => digit.repeat(64)),
@@ -144,7 +142,6 @@ export const anyCalls = fc.array(
   },
 );
 
-/** Adds the accounts and orders that the calls are about. */
 export async function fillForCalls({ accounts, orders }: Store): Promise<void> {
   for (const account of ACCOUNTS) await accounts.create(account);
   await orders.place(
@@ -153,7 +150,6 @@ export async function fillForCalls({ accounts, orders }: Store): Promise<void> {
   );
 }
 
-/** The results of calls one after another. */
 export async function resultsInTurn(store: Store, calls: readonly Call[]): Promise<readonly unknown[]> {
   const results = [];
   for (const call of calls) results.push(await settle(call, store));

@@ -25,7 +25,6 @@ type Change = (store: Store, network: Network) => Partial<Store>;
 interface Network {
   isDown: boolean;
   losesResponse: boolean;
-  /** Orders with a damaged part. */
   readonly damaged: Map<bigint, "record" | "history">;
   /** By account: the last call that has its lock. */
   readonly locks: Map<string, Promise<unknown>>;
@@ -161,7 +160,6 @@ async function allRecords(orders: OrderStore): Promise<string[]> {
 
 const page = (records: readonly string[], last: boolean) => ({ json: records.join(","), last });
 
-/** The list as one page, with its records changed. */
 const relisted = (orders: OrderStore, change: (records: string[]) => string[]): Pick<OrderStore, "list"> => ({
   async *list() {
     yield page(change(await allRecords(orders)), true);
@@ -201,7 +199,6 @@ const updateStale = (accounts: AccountStore): Pick<AccountStore, "update"> => ({
   },
 });
 
-/** The state of a key, by which its requests are decided. */
 async function keyStateOf(accounts: AccountStore, { accountId, hash }: ParsedKey) {
   const account = await accounts.find(accountId);
   const key = account?.keys.find((each) => each.hash === hash);

@@ -55,7 +55,6 @@ async function outcome({ accountId, key }: Pick<IssuedKey, "accountId" | "key">,
   return admission.code === "invalid_api_key" ? admission.reason : admission.code;
 }
 
-/** Keys of an account that are made up. */
 const keysOf = (accountId: string, names: readonly string[], times: Partial<ApiKey>): ApiKey[] =>
   names.map((name) => ({
     ...{ id: keyIdOf(accountId, hashKey(name)), hash: hashKey(name), createdAt: AT },

@@ -168,10 +168,6 @@ describe("requests to list a table of one page", () => {
     expect(calls.toSorted()).toEqual([...Array(BUCKETS).fill("Query"), "Scan"]);
     expect(await cost(() => listed(store))).toEqual(Array(BUCKETS).fill("Query"));
   });
-
-  test("a list of an empty table is one request", async () => {
-    expect(await cost(async () => expect(await listed(store)).toBe(""))).toEqual(["Scan"]);
-  });
 });
 
 describe("a list of a longer table", () => {
@@ -339,18 +335,13 @@ describe("requests for pages of orders", () => {
     await orders.find(0n);
     for (let time = 0; time < 2; time++) {
       reading.most = 0;
+      dynamodb.proxy.takeOperations();
       const counts = await Promise.all([1, 2, 3].map(() => orders.countByStatus()));
       expect(counts).toMatchObject(Array(3).fill({ pending: 2_490, shipped: 0, cancelled: 10 }));
       expect(reading).toEqual({ now: 0, most: 32 });
+      expect(dynamodb.proxy.takeOperations()).toEqual(Array(3 * BUCKETS).fill("Query"));
     }
     client.destroy();
-  });
-
-  test("counting reads each order once", async () => {
-    const calls = await cost(async () => {
-      expect(await store.orders.countByStatus()).toMatchObject({ pending: 2_490, shipped: 0, cancelled: 10 });
-    });
-    expect(calls).toEqual(Array(BUCKETS).fill("Query"));
   });
 });
 

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../../lib/core/errors.ts";
@@ -14,6 +13,7 @@ import type { Store } from "../../../lib/stores/store.ts";
 import { GARBLED } from "../../support/dynamodb/fault-responses.ts";
 import { pointTo } from "../../support/dynamodb/point-to.ts";
 import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
+import { listenOn } from "../../support/free-port.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY = { accountId: "acme", hash: "1".repeat(64) };
@@ -127,8 +127,7 @@ test("a response that says when to repeat a request is obeyed, within the time o
     times.push(performance.now());
     response.writeHead(times.length === 1 ? 503 : 400, headers).end("{}");
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  pointTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  pointTo(`http://127.0.0.1:${await listenOn(server)}`);
   const asked = createDynamodbStore({ prefix: "asked" });
   const waits = async (given: Readonly<Record<string, string>>) => {
     [headers, times] = [given, []];
@@ -219,8 +218,7 @@ test("a store that is closed has closed its connections", async () => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  pointTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  pointTo(`http://127.0.0.1:${await listenOn(server)}`);
   const closing = createDynamodbStore({ prefix: "closing" });
   const list = () => closing.orders.list()[Symbol.asyncIterator]().next();
   for (const call of [() => closing.orders.find(1n), () => closing.accounts.admit(KEY, AT), list])

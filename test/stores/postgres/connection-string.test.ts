@@ -19,7 +19,6 @@ test.each([
   expect(readConnectionString(text)).toEqual({ connectionString, ...(schema && { schema }) });
 });
 
-/** What a function throws. */
 function thrownBy(task: () => unknown): unknown {
   try {
     return task();
@@ -41,6 +40,7 @@ test.each([
   ["a pool without connect()", { pool: {} }, "pool: Give a Pool of pg"],
   ["a pool that is null", { pool: null }, "pool: Give a Pool of pg"],
   ["neither", {}, "pool: Give either a pool or a connectionString."],
+  ["both", { connectionString: "postgres://h/d", pool: { connect() {} } }, "pool: Give either a pool"],
   [
     "the schema twice",
     { connectionString: "postgres://h/d?schema=a", schema: "b" },

@@ -8,7 +8,7 @@ import {
   type PostgresPool,
   type PostgresQuery,
 } from "../../../lib/stores/postgres/index.ts";
-import { type Pglite, startPglite } from "./pglite.ts";
+import { answeredBy, type Pglite, type Respond, startPglite } from "./pglite.ts";
 
 let server: Pglite;
 beforeAll(async () => {
@@ -19,32 +19,16 @@ const ORDER = { record: { id: 1n }, status: "pending" } as const;
 const TYPES = { getTypeParser: () => (value: string) => value };
 const lost = () => new Error("Connection terminated unexpectedly");
 
-/** The queries that were sent. */
 const sent: PostgresQuery[] = [];
 beforeEach(() => void sent.splice(0));
-
-type Respond = (query: PostgresQuery, run: (query: PostgresQuery) => Promise<unknown>) => Promise<unknown>;
-
-/** A pool whose queries are answered by a function, which can run them. */
-function answeredBy(respond: Respond): PostgresPool {
-  return {
-    async connect() {
-      const connection = await server.pool.connect();
-      return {
-        ...connection,
-        query: (query) => {
-          sent.push(query);
-          return respond(query, connection.query) as ReturnType<typeof connection.query>;
-        },
-      };
-    },
-  };
-}
 
 /** A store with one order, whose next queries are answered by a function. */
 async function openStore(schema: string, respond: Respond) {
   let isFaulty = false;
-  const pool = answeredBy((query, run) => (isFaulty ? respond(query, run) : run(query)));
+  const pool = answeredBy(server.pool, (query, run) => {
+    sent.push(query);
+    return isFaulty ? respond(query, run) : run(query);
+  });
   const store = createPostgresStore({ pool, schema });
   await store.orders.place([ORDER]);
   isFaulty = true;
@@ -162,7 +146,7 @@ test("each call sets its isolation, its limits and its plans, whatever the defau
   ];
   const text = `SELECT ${names.map((name) => `current_setting('${name}')`)}`;
   const settings: (readonly unknown[])[] = [];
-  const pool = answeredBy(async (query, run) => {
+  const pool = answeredBy(server.pool, async (query, run) => {
     if (query.values !== undefined) {
       const { rows } = (await run({ text, rowMode: "array", types: TYPES })) as { rows: unknown[][] };
       settings.push(rows[0] ?? []);
@@ -286,19 +270,11 @@ test.each([
   "a read, a change and a delivery take as many round trips as they should, with pipeline: %s",
   async (pipeline, expected) => {
     let [inFlight, trips] = [0, 0];
-    const pool: PostgresPool = {
-      async connect() {
-        const connection = await server.pool.connect();
-        return {
-          ...connection,
-          pipeline,
-          async query(query) {
-            if (inFlight++ === 0) trips++;
-            return connection.query(query).finally(() => inFlight--);
-          },
-        };
-      },
-    };
+    const { connect } = answeredBy(server.pool, (query, run) => {
+      if (inFlight++ === 0) trips++;
+      return run(query).finally(() => inFlight--);
+    });
+    const pool: PostgresPool = { connect: async () => ({ ...(await connect()), pipeline }) };
     const { orders, outbox } = createPostgresStore({ pool, schema: `trips_${pipeline}` });
     await outbox?.switch(true);
     await orders.place([ORDER]);

@@ -7,7 +7,7 @@ import {
   type PostgresPool,
 } from "../../../lib/stores/postgres/index.ts";
 import { expectDocumentedWrites } from "../documented-writes.ts";
-import { type Pglite, startPglite } from "./pglite.ts";
+import { answeredBy, type Pglite, startPglite } from "./pglite.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = { id: "acme.1", hash: "1".repeat(64), createdAt: AT };
@@ -24,25 +24,14 @@ beforeAll(async () => {
 });
 
 /** A pool that reads `synchronous_commit` at the end of each transaction. */
-function observed(pool: PostgresPool): PostgresPool {
-  return {
-    async connect() {
-      const connection = await pool.connect();
-      return {
-        ...connection,
-        async query(sent) {
-          if (sent.text === "COMMIT") {
-            const { rows } = await server.database.query<{ mode: string }>(
-              "SELECT current_setting('synchronous_commit') AS mode",
-            );
-            commits.push(rows[0]?.mode);
-          }
-          return connection.query(sent);
-        },
-      };
-    },
-  };
-}
+const observed = (pool: PostgresPool) =>
+  answeredBy(pool, async (sent, run) => {
+    if (sent.text === "COMMIT") {
+      const mode = "SELECT current_setting('synchronous_commit') AS mode";
+      commits.push((await server.database.query<{ mode: string }>(mode)).rows[0]?.mode);
+    }
+    return run(sent);
+  });
 
 async function openStore(schema: string) {
   const store = createPostgresStore({ pool: observed(server.pool), schema });

@@ -1,8 +1,8 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
+import { listenOn } from "../../support/free-port.ts";
 
 /** A message of the server: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 function message(type: string, body: Buffer): Buffer {
@@ -19,9 +19,8 @@ test("a session that the server ends as soon as it has begun is a lost connectio
   const server = createServer((socket) => {
     socket.on("error", () => {});
     socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED])));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  });
+  const port = await listenOn(server);
   const store = createPostgresStore({ connectionString: `postgres://app@127.0.0.1:${port}/shop` });
   const error = await store.check().catch((reason: unknown) => reason);
   expect(isStoreUnavailable(error) && error.retryable).toBe(true);

@@ -5,12 +5,11 @@ import { PLAN_LIMITS, type PlanAssignment } from "../../../lib/plans/plan-limits
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createPostgresStore, type PostgresPool } from "../../../lib/stores/postgres/index.ts";
 import { parseKey } from "../../support/parse-key.ts";
-import { type Pglite, startPglite } from "./pglite.ts";
+import { answeredBy, type Pglite, startPglite } from "./pglite.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
 
 let server: Pglite;
-/** The statements that were sent. */
 const sent: string[] = [];
 
 beforeAll(async () => {
@@ -22,18 +21,11 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers());
 });
 
-function observed(pool: PostgresPool): PostgresPool {
-  return {
-    async connect() {
-      const connection = await pool.connect();
-      const query: typeof connection.query = (statement) => {
-        sent.push(/^\s*\w+/.exec(statement.text)?.[0] ?? "");
-        return connection.query(statement);
-      };
-      return { ...connection, query };
-    },
-  };
-}
+const observed = (pool: PostgresPool) =>
+  answeredBy(pool, (statement, run) => {
+    sent.push(/^\s*\w+/.exec(statement.text)?.[0] ?? "");
+    return run(statement);
+  });
 
 const PLANS: readonly PlanAssignment[] = [
   { plan: "free" },

@@ -14,6 +14,20 @@ export interface Pglite {
   loseResponse(): void;
 }
 
+export type Respond = (
+  query: PostgresQuery,
+  run: (query: PostgresQuery) => Promise<unknown>,
+) => Promise<unknown>;
+
+export function answeredBy(pool: PostgresPool, respond: Respond): PostgresPool {
+  return {
+    async connect() {
+      const { query: run, release } = await pool.connect();
+      return { release, query: (query) => respond(query, run) as ReturnType<typeof run> };
+    },
+  };
+}
+
 /** The files of an empty database: creating them takes three seconds of processor time, reading them half of one. */
 const EMPTY = new URL(
   `../../../node_modules/.cache/store-orders/pglite-${manifest.devDependencies["@electric-sql/pglite"]}.tar`,
@@ -126,7 +140,6 @@ async function run(database: PGlite, { text, values, name = "" }: PostgresQuery)
   return { rows: received.flatMap((message) => ("fields" in message ? [message.fields as unknown[]] : [])) };
 }
 
-/** A value in the format of a parameter. */
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (!Array.isArray(value)) return String(value);

@@ -1,10 +1,10 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import { errorMessage } from "../../../lib/core/errors.ts";
 import { createPostgresStore, isStoreUnavailable } from "../../../lib/stores/postgres/index.ts";
 import { createTestAuthority } from "../../support/certificates.ts";
+import { listenOn } from "../../support/free-port.ts";
 
 /** A server that agrees to TLS, or refuses it, as PostgreSQL does. Returns its port. */
 async function startServer(answer: "S" | "N"): Promise<number> {
@@ -18,10 +18,8 @@ async function startServer(answer: "S" | "N"): Promise<number> {
       new TLSSocket(socket, { isServer: true, secureContext }).on("error", () => socket.destroy());
     });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   onTestFinished(() => void server.close());
-  return (server.address() as AddressInfo).port;
+  return await listenOn(server);
 }
 
 test.each<["S" | "N", string, RegExp]>([

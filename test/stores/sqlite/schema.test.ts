@@ -8,7 +8,6 @@ import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
-/** Scripts of a later version. */
 const LATER = [...MIGRATIONS, "ALTER TABLE orders ADD COLUMN note TEXT", "UPDATE orders SET note = 'old'"];
 
 test("later scripts migrate a database with its content, once, and stops what serves it", async () => {

@@ -6,7 +6,6 @@ import { useCommandLine } from "../support/command-line.ts";
 
 const cli = useCommandLine();
 
-/** The names of the commands below one, from its help. */
 async function commandsIn(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout } = await cli.run([...words, "--help"]);
   const [, list = ""] = /^Commands:\n((?: {2,}.*\n)+)/m.exec(stdout) ?? [];
@@ -77,7 +76,6 @@ test("--version prints the version of the package", async () => {
 
 const SECRET = "so_test_demo_RkZaBiUJI02fVPGuODTgPDlsxanO84Li3Ya1Rp";
 
-/** Arguments, and the expected error message. */
 const USAGE_ERRORS: readonly (readonly [args: string, message: RegExp])[] = [
   ["", /Usage: store-orders/],
   ["orders", /Usage: store-orders orders/],

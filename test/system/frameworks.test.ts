@@ -44,12 +44,13 @@ interface Mount {
   readonly framework: string;
   /** The code, if the framework has no row in the table. */
   readonly code?: string;
-  readonly runtimes: readonly Runtime[];
+  /** @default only Node */
+  readonly runtimes?: readonly Runtime[];
   program(code: string, runtime: Runtime): string;
   /** Builds what the program imports. */
   build?(code: string): Promise<void>;
-  /** True if the handler gets the address of the caller. */
-  readonly knowsAddress: boolean;
+  /** True if the handler does not get the address of the caller. */
+  readonly hidesAddress?: true;
   /** The path below which the framework serves the handler. */
   readonly below?: string;
   /** True if the program has a route of its own, `/own`. */
@@ -63,33 +64,27 @@ const MOUNTS: readonly Mount[] = [
     program: (code, runtime) =>
       `import { getConnInfo } from "${CONNECTION_INFO[runtime]}";
       import { Hono } from "hono"; const app = new Hono(); ${code}; ${SERVE_APP[runtime]}`,
-    knowsAddress: true,
   },
   {
     framework: "Express, and everything on `node:http` or `node:http2`",
     runtimes: RUNTIMES,
     program: (code) =>
       `${SERVE} import express from "express"; const app = express(); ${code}; app.listen(port);`,
-    knowsAddress: true,
   },
   {
     framework: "Express, beside routes of your own",
-    runtimes: ["node"],
     program: (code) =>
       `${SERVE} import express from "express"; const app = express(); ${code}; app.use(express.json());
       app.get("/own", (_, response) => response.send("own")); app.listen(port);`,
-    knowsAddress: true,
     hasOwnRoute: true,
   },
   ...["Express", "Fastify"].map(
     (adapter): Mount => ({
       framework: `NestJS on ${adapter}`,
       code: 'app.use("/shop", serve)',
-      runtimes: ["node"],
       program: (code) =>
         `${SERVE} import { ${adapter}Adapter } from "@nestjs/platform-${adapter.toLowerCase()}"; ${nest(adapter)} ${code};
       await app.listen(port);`,
-      knowsAddress: true,
       below: "/shop",
       hasOwnRoute: true,
     }),
@@ -97,29 +92,23 @@ const MOUNTS: readonly Mount[] = [
   {
     framework: "Koa",
     code: "app.use((ctx) => { ctx.respond = false; serve(ctx.req, ctx.res); })",
-    runtimes: ["node"],
     program: (code) => `${SERVE} import Koa from "koa"; const app = new Koa(); ${code}; app.listen(port);`,
-    knowsAddress: true,
   },
   {
     framework: "Koa, below a path",
     code: 'app.use(mount("/shop", (ctx) => { ctx.respond = false; serve(ctx.req, ctx.res); }))',
-    runtimes: ["node"],
     program: (code) =>
       `${SERVE} import Koa from "koa"; import mount from "koa-mount"; const app = new Koa(); ${code};
       app.use((ctx) => { ctx.body = "own"; }); app.listen(port);`,
-    knowsAddress: true,
     below: "/shop",
     hasOwnRoute: true,
   },
   {
     framework: "h3 2",
     code: 'app.all("/v1/**", (event) => handler(event.req, { address: event.req.ip }))',
-    runtimes: ["node"],
     program: (code) =>
       `import { H3, serve } from "h3"; const app = new H3(); ${code}; app.get("/own", () => "own");
       serve(app, { port, silent: true });`,
-    knowsAddress: true,
     hasOwnRoute: true,
   },
   {
@@ -128,16 +117,13 @@ const MOUNTS: readonly Mount[] = [
     runtimes: ["bun"],
     program: (code) =>
       `import { Elysia } from "elysia"; const app = new Elysia(); ${code}; app.get("/own", () => "own"); app.listen(port);`,
-    knowsAddress: true,
     hasOwnRoute: true,
   },
   {
     framework: "SvelteKit",
     code: "export const fallback = ({ request, getClientAddress }) => handler(request, { address: getClientAddress() })",
-    runtimes: ["node"],
     build: buildSvelteKit,
     program: () => 'globalThis.handler = handler; await import("./build/index.js");',
-    knowsAddress: true,
     hasOwnRoute: true,
   },
   {
@@ -146,7 +132,6 @@ const MOUNTS: readonly Mount[] = [
     program: (code) =>
       `${SERVE} import fastify from "fastify"; const app = fastify(); ${code};
       await app.listen({ port, host: "127.0.0.1" });`,
-    knowsAddress: true,
   },
   {
     framework: "the runtime itself, with the address",
@@ -155,21 +140,19 @@ const MOUNTS: readonly Mount[] = [
       runtime === "bun"
         ? "Bun.serve({ port, fetch: (request, server) => handler(request, { address: server.requestIP(request)?.address }) });"
         : "Deno.serve({ port }, (request, { remoteAddr }) => handler(request, { address: remoteAddr.hostname }));",
-    knowsAddress: true,
   },
   {
     framework: "the handler itself, with what the runtime passes besides the request",
     runtimes: ["bun", "deno"],
     program: (_code, runtime) =>
       runtime === "bun" ? "Bun.serve({ port, fetch: handler });" : "Deno.serve({ port }, handler);",
-    knowsAddress: false,
+    hidesAddress: true,
   },
   {
     framework: "the Node server",
     runtimes: RUNTIMES,
     program: () =>
       'import { startNodeServer } from "store-orders/node"; await startNodeServer({ handler, port });',
-    knowsAddress: true,
   },
 ];
 
@@ -184,7 +167,6 @@ const TESTED_ELSEWHERE: Readonly<Record<string, readonly [file: string, contains
 
 const DOCUMENT = readFileSync(join(ROOT, "lib/http/README.md"), "utf8");
 
-/** The code of each framework in the table. */
 const ROWS = new Map(
   [...tableText().matchAll(/^\| (.+?) \| (.+) \|$/gm)].map(([, framework = "", how = ""]) => [
     framework.split(", in `")[0] ?? "",
@@ -262,7 +244,15 @@ async function start(source: string, runtime: Runtime) {
 
 describe.each(MOUNTS)(
   "$framework",
-  ({ framework, code = ROWS.get(framework) ?? "", runtimes, program, build, below = "", ...mount }) => {
+  ({
+    framework,
+    code = ROWS.get(framework) ?? "",
+    runtimes = ["node"],
+    program,
+    build,
+    below = "",
+    ...mount
+  }) => {
     test.each(runtimes)("works in %s, with and without a key", async (runtime) => {
       await build?.(code);
       const { url, key, lines } = await start(program(code, runtime), runtime);
@@ -281,7 +271,7 @@ describe.each(MOUNTS)(
       expect(await call("GET", orders, { authorization: "Bearer no" })).toEqual(invalid);
       expect(await call("GET", `${below}/v1/nowhere`, valid)).toEqual([404, "300", expect.any(String)]);
       if (mount.hasOwnRoute) expect(await call("GET", "/own")).toEqual([200, null, "own"]);
-      const address = mount.knowsAddress ? expect.stringMatching(/^(::ffff:)?127\.0\.0\.1$/) : "none";
+      const address = mount.hidesAddress ? "none" : expect.stringMatching(/^(::ffff:)?127\.0\.0\.1$/);
       await expect.poll(() => lines).toEqual(Array.from({ length: 6 }, () => address));
     });
   },

@@ -68,8 +68,12 @@ interface Sent {
 }
 
 /** The first part of a response through a proxy. The path is sent as it is. */
-async function open(port: number, { headers = {}, ...options }: Sent): Promise<IncomingMessage> {
-  const sent = request({
+async function open(
+  port: number,
+  { headers = {}, ...options }: Sent,
+  by = request,
+): Promise<IncomingMessage> {
+  const sent = by({
     host: "127.0.0.1",
     port,
     servername: HOST,
@@ -83,9 +87,8 @@ async function open(port: number, { headers = {}, ...options }: Sent): Promise<I
   return response;
 }
 
-/** A response through a proxy, with its text. */
-async function send(port: number, options: Sent) {
-  const response = await open(port, options);
+async function send(port: number, options: Sent, by = request) {
+  const response = await open(port, options, by);
   const { statusCode: status, headers } = response;
   return { status, headers, text: (await buffer(response)).toString() };
 }
@@ -93,24 +96,8 @@ async function send(port: number, options: Sent) {
 /** The body of an error, which a proxy must send like the service. */
 const errorBody = (code: ErrorCode) => ({ code, ...ERRORS[code] });
 
-/** A response of a proxy without TLS. */
-async function sendPlain(port: number, { path, headers = {} }: Sent) {
-  const sent = requestPlain({
-    host: "127.0.0.1",
-    port,
-    path,
-    agent: false,
-    headers: { host: HOST, ...headers },
-  });
-  const [response] = (await once(sent.end(), "response")) as [IncomingMessage];
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    text: (await buffer(response)).toString(),
-  };
-}
-
 describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, ready, configure }) => {
+  const runs = test.skipIf(program === "");
   const ports = { service: 0, http: 0, https: 0 };
   const stops: (() => unknown)[] = [];
   let service: Awaited<ReturnType<typeof startService>>;
@@ -126,49 +113,43 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
   });
   afterAll(() => Promise.all(stops.map((stop) => stop())));
 
-  test.skipIf(program === "")(
-    "the proxy passes requests and responses on, over TLS, with the path as sent",
-    async () => {
-      const { status, headers } = await send(ports.https, {
-        method: "DELETE",
-        path: `/v1/store/orders/${order}`,
-      });
-      expect(status).toBe(204);
-      expect(headers).toMatchObject({
-        "x-ratelimit-limit": "1000",
-        "strict-transport-security": "max-age=31536000",
-        "x-request-id": expect.stringMatching(/^[0-9a-f-]{36}$/),
-      });
-      const missing = await send(ports.https, { path: "/v1//store/orders" });
-      expect({ ...missing, text: JSON.parse(missing.text) }).toMatchObject({
-        status: 404,
-        text: { code: "route_not_found", status: 404 },
-      });
-      const ambiguous = await send(ports.https, { path: "/v1/pets/../store/orders" });
-      expect(JSON.parse(ambiguous.text)).toMatchObject({ code: "bad_request", status: 400 });
-      expect((await send(ports.https, { path: "/docs" })).text).toContain("<title>Store Orders API</title>");
-      await expect
-        .poll(() => service.entries().find(({ path }) => path !== undefined))
-        .toMatchObject({ path: `/v1/store/orders/${decodeURIComponent(order)}`, status: 204 });
-    },
-  );
+  runs("the proxy passes requests and responses on, over TLS, with the path as sent", async () => {
+    const { status, headers } = await send(ports.https, {
+      method: "DELETE",
+      path: `/v1/store/orders/${order}`,
+    });
+    expect(status).toBe(204);
+    expect(headers).toMatchObject({
+      "x-ratelimit-limit": "1000",
+      "strict-transport-security": "max-age=31536000",
+      "x-request-id": expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    const missing = await send(ports.https, { path: "/v1//store/orders" });
+    expect({ ...missing, text: JSON.parse(missing.text) }).toMatchObject({
+      status: 404,
+      text: { code: "route_not_found", status: 404 },
+    });
+    const ambiguous = await send(ports.https, { path: "/v1/pets/../store/orders" });
+    expect(JSON.parse(ambiguous.text)).toMatchObject({ code: "bad_request", status: 400 });
+    expect((await send(ports.https, { path: "/docs" })).text).toContain("<title>Store Orders API</title>");
+    await expect
+      .poll(() => service.entries().find(({ path }) => path !== undefined))
+      .toMatchObject({ path: `/v1/store/orders/${decodeURIComponent(order)}`, status: 204 });
+  });
 
-  test.skipIf(program === "")(
-    "the proxy passes the address of the caller on, and none that the caller invents",
-    async () => {
-      await send(ports.https, {
-        path: "/v1/pets/1",
-        headers: { "x-forwarded-for": "203.0.113.9" },
-        localAddress: "127.0.0.2",
-      });
-      // The line is written after the response.
-      await expect
-        .poll(() => service.entries().at(-1))
-        .toMatchObject({ path: "/v1/pets/1", address: "127.0.0.2" });
-    },
-  );
+  runs("the proxy passes the address of the caller on, and none that the caller invents", async () => {
+    await send(ports.https, {
+      path: "/v1/pets/1",
+      headers: { "x-forwarded-for": "203.0.113.9" },
+      localAddress: "127.0.0.2",
+    });
+    // The line is written after the response.
+    await expect
+      .poll(() => service.entries().at(-1))
+      .toMatchObject({ path: "/v1/pets/1", address: "127.0.0.2" });
+  });
 
-  test.skipIf(program === "")("the proxy streams the list: it is not read ahead of the client", async () => {
+  runs("the proxy streams the list: it is not read ahead of the client", async () => {
     const response = await open(ports.https, { path: "/v1/store/orders" });
     await once(response, "readable");
     await sleep(1_000);
@@ -179,15 +160,15 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
     await expect.poll(() => service.entries().filter(isList)).toMatchObject([{ bodyEnd: "complete" }]);
   });
 
-  test.skipIf(program === "")("the proxy redirects its own host to HTTPS, without the policy", async () => {
-    const { status, headers } = await sendPlain(ports.http, { path: "/v1/store/orders?a=b" });
+  runs("the proxy redirects its own host to HTTPS, without the policy", async () => {
+    const { status, headers } = await send(ports.http, { path: "/v1/store/orders?a=b" }, requestPlain);
     expect(status).toBeGreaterThanOrEqual(301);
     expect(status).toBeLessThanOrEqual(308);
     expect(headers.location).toMatch(/^https:\/\/orders\.example\.com(:\d+)?\/v1\/store\/orders\?a=b$/);
     expect(headers["strict-transport-security"]).toBeUndefined();
   });
 
-  test.skipIf(program === "")("no other host reaches the service over TLS, also not 127.0.0.1", async () => {
+  runs("no other host reaches the service over TLS, also not 127.0.0.1", async () => {
     for (const host of ["127.0.0.1", "localhost", "other.example.com"]) {
       const { status, headers, text } = await send(ports.https, {
         path: "/v1/store/orders",
@@ -202,31 +183,29 @@ describe.each([NGINX, CADDY])("$name", ({ program = "", order, validate, run, re
     }
   });
 
-  test.skipIf(program === "")("a change that is marked as early data gets 425, a read does not", async () => {
+  runs("a change that is marked as early data gets 425, a read does not", async () => {
     const early = { headers: { "early-data": "1" } };
     const change = await send(ports.https, { ...early, method: "DELETE", path: "/v1/store/orders/9" });
     expect(JSON.parse(change.text)).toEqual(errorBody("too_early"));
     expect((await send(ports.https, { ...early, path: "/v1/pets/1" })).status).toBe(404);
   });
 
-  test.skipIf(program === "")(
-    "the proxy sends the Error body with Retry-After while the service is stopped",
-    async () => {
-      await service.stop();
-      const { status, headers, text } = await send(ports.https, { path: "/v1/store/orders" });
-      expect({ status, retry: headers["retry-after"], type: headers["content-type"] }).toEqual({
-        status: 503,
-        retry: "5",
-        type: "application/json",
-      });
-      expect(headers["strict-transport-security"]).toBe("max-age=31536000");
-      expect(JSON.parse(text)).toEqual(errorBody("store_unavailable"));
-    },
-  );
+  runs("the proxy sends the Error body with Retry-After while the service is stopped", async () => {
+    await service.stop();
+    const { status, headers, text } = await send(ports.https, { path: "/v1/store/orders" });
+    expect({ status, retry: headers["retry-after"], type: headers["content-type"] }).toEqual({
+      status: 503,
+      retry: "5",
+      type: "application/json",
+    });
+    expect(headers["strict-transport-security"]).toBe("max-age=31536000");
+    expect(JSON.parse(text)).toEqual(errorBody("store_unavailable"));
+  });
 });
 
 describe("nginx by itself", () => {
   const { program = "", run, ready, configure } = NGINX;
+  const runs = test.skipIf(program === "");
   const ports = { service: 0, http: 0, https: 0 };
   let stop: () => unknown = () => {};
   beforeAll(async () => {
@@ -237,7 +216,7 @@ describe("nginx by itself", () => {
   });
   afterAll(() => stop());
 
-  test.skipIf(program === "")("its own errors have the form and the policy of the service's", async () => {
+  runs("its own errors have the form and the policy of the service's", async () => {
     const long = "a".repeat(21_000);
     const rows: readonly [Sent, ErrorCode][] = [
       [{ path: `/${long}` }, "uri_too_long"],
@@ -260,11 +239,12 @@ describe("nginx by itself", () => {
     }
   });
 
-  test.skipIf(program === "")("redirects no other host", async () => {
-    const { status, headers, text } = await sendPlain(ports.http, {
-      path: "/v1",
-      headers: { host: "evil.example" },
-    });
+  runs("redirects no other host", async () => {
+    const { status, headers, text } = await send(
+      ports.http,
+      { path: "/v1", headers: { host: "evil.example" } },
+      requestPlain,
+    );
     expect([status, headers.location]).toEqual([421, undefined]);
     expect(JSON.parse(text)).toEqual(errorBody("misdirected_request"));
   });

@@ -1,6 +1,5 @@
 import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ConsoleDomainsFlags, readConsoleDomains } from "../../../lib/cli/commands/console.ts";
@@ -8,6 +7,7 @@ import { AUTHORITIES } from "../../../lib/domains/verification/caa.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { useCommandLine, waitForExit, waitForOutput } from "../../support/command-line.ts";
+import { listenOn } from "../../support/free-port.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = useCommandLine();
@@ -83,8 +83,7 @@ test("a missing database is a usage error, and a port that is in use may pass; b
 
   await cli.run(["accounts", "create", "acme", "--plan", "pro", "--database", "port.db"]);
   const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  const { port } = other.address() as AddressInfo;
+  const port = await listenOn(other);
   const used = await cli.run(["console", "--database", "port.db", "--port", `${port}`]);
   other.close();
   expect(used.status).toBe(3);

@@ -1,7 +1,6 @@
 /** The platform host that the records point to. */
 export const TARGET = "abc.platform.example";
 
-/** A domains file. */
 export const DOMAINS_FILE = `
 domains:
   primary: Orders.Example.com.

@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createCommandLine, useCommandLine } from "../../support/command-line.ts";
-import { freePort } from "../../support/free-port.ts";
+import { freePort, listenOn } from "../../support/free-port.ts";
 
 const cli = useCommandLine();
 
@@ -37,9 +36,8 @@ test("a server that accepts connections and does not answer is unhealthy after f
   const limit = new AbortController();
   const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
   onTestFinished(() => timeout.mockRestore());
-  const server = createServer(() => limit.abort()).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = createServer(() => limit.abort());
+  const port = await listenOn(server);
   const { status } = await cli.run(["health", "--port", `${port}`]);
   expect([status, timeout.mock.calls]).toEqual([1, [[4_000]]]);
   server.close().closeAllConnections();

@@ -9,7 +9,6 @@ const cli = useCommandLine();
 
 let databases = 0;
 
-/** A database with the accounts `c1` and `c2`, and what imports keys into it. */
 async function open() {
   const database = ["--database", `${++databases}.db`];
   for (const id of ["c1", "c2"]) await cli.run(["accounts", "create", id, "--plan", "free", ...database]);

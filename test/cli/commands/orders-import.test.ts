@@ -28,7 +28,6 @@ const writeInput = (name: string, content: string) => {
 };
 
 let databases = 0;
-/** What a command prints that creates a database. */
 const CREATED = /^Warning: There was no store at \w+\.db, so an empty one was created\.\n/;
 const newDatabase = () => ["--database", `${databases++}.db`];
 

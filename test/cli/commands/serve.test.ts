@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -21,7 +21,7 @@ import {
   waitForExit,
   waitForOutput,
 } from "../../support/command-line.ts";
-import { freePort } from "../../support/free-port.ts";
+import { freePort, listenOn } from "../../support/free-port.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
 const cli = useCommandLine();
@@ -50,9 +50,8 @@ test("serve --webhook sends every change, also one of the command line, with a s
       (new Webhook(SECRET).verify(body, request.headers as Record<string, string>) as { type: string }).type,
     );
     response.writeHead(204).end();
-  }).listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  });
+  const url = `http://127.0.0.1:${await listenOn(receiver)}/`;
   writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   const database = ["--database", "webhook.db"];
   const flags = ["--webhook", url, "--webhook-secret-file", "secrets"];
@@ -207,14 +206,8 @@ describe("files that do not exist yet", () => {
   });
 
   test("serve --existing waits for the database; a signal ends the wait with 0, and nothing was created", async () => {
-    const child = processes.spawn([
-      "serve",
-      "--existing",
-      "--port",
-      "0",
-      "--database",
-      "late-folder/late.db",
-    ]);
+    const command = "serve --existing --port 0 --database late-folder/late.db";
+    const child = processes.spawn(command.split(" "));
     await once(child.stderr, "data");
     child.kill("SIGTERM");
     const { status, stderr } = await waitForExit(child);
@@ -223,16 +216,8 @@ describe("files that do not exist yet", () => {
   });
 
   test("serve exits with 2 if they have not come after a minute", async () => {
-    const flags = [
-      "--existing",
-      "--database",
-      "gone.db",
-      "--plans",
-      "gone.yaml",
-      "--domains",
-      "gone-too.yaml",
-    ];
-    const { status, stderr } = await cli.run(["serve", "--port", "0", "--plan", "pro", ...flags]);
+    const flags = "--existing --database gone.db --plans gone.yaml --domains gone-too.yaml";
+    const { status, stderr } = await cli.run(["serve", "--port", "0", "--plan", "pro", ...flags.split(" ")]);
     const [waiting = "", ...report] = stderr.split("\n");
     expect(JSON.parse(waiting).message).toBe(
       "gone.yaml and gone-too.yaml and gone.db do not exist; waiting 60 seconds for them.",
@@ -265,8 +250,7 @@ test("with Node's --permission, serve needs its own folder and that of the datab
 
 test("serve without --demo adds no data, and its flags take precedence over HOST and PORT", async () => {
   const occupied = createServer();
-  await once(occupied.listen(0, "127.0.0.1"), "listening");
-  const { port } = occupied.address() as AddressInfo;
+  const port = await listenOn(occupied);
   const env = { HOST: "127.0.0.1", PORT: `${port}`, STORE_ORDERS_DATABASE: "plain.db" };
 
   const failed = await cli.run(["serve", "--demo"], { env });
@@ -349,7 +333,6 @@ test("on a terminal, serve --demo also prints variables to paste and three comma
   expect(await running).toBe(0);
 });
 
-/** A demo server with flags. */
 async function serve(database: string, ...flags: readonly string[]) {
   const args = ["--demo", "--json", "--database", database, ...flags];
   const { message, stop } = await cli.serve(args, { pattern: /\}\s*$/ });
@@ -461,10 +444,9 @@ test.each<readonly [flags: readonly string[], env: Record<string, string>, secon
 );
 
 test("a stop takes eight seconds, although a receiver never answers: Docker kills after ten", async () => {
-  const receiver = createServer(() => {}).listen(0, "127.0.0.1");
-  await once(receiver, "listening");
+  const receiver = createServer(() => {});
   const connected = once(receiver, "request");
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const url = `http://127.0.0.1:${await listenOn(receiver)}/`;
   writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   const database = ["--database", "silent.db"];
   const { stop } = await cli.serve([...database, "--webhook", url, "--webhook-secret-file", "secrets"]);

@@ -40,7 +40,6 @@ const header =
   (name: string, value?: string): Break =>
   (response) =>
     withHeader(response, name, value);
-/** Breaks the response to a list with a key. */
 const list =
   (breakResponse: (response: Response) => Response | Promise<Response>): Break =>
   (response, { method, url, headers }) => {

@@ -27,7 +27,6 @@ async function call(path: string, init: { method?: string; headers?: Record<stri
 const headers = { authorization: `Bearer ${key}` };
 await call("/v1/store/orders", { headers });
 await call("/v1/store/orders/9223372036854775807", { method: "DELETE", headers });
-await call("/v1/store/orders/9223372036854775807", { method: "DELETE", headers });
 await call("/v1/store/orders");
 await call("/openapi.json");
 await workers.dispose();

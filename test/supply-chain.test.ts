@@ -23,7 +23,6 @@ interface Locked {
   readonly hasInstallScript?: boolean;
 }
 
-/** The packages that a lock file installs from the registry. */
 function packagesOf(lock: string): readonly (Locked & { readonly name: string })[] {
   // An entry has a name only if it is installed under another one.
   const { packages } = read(lock) as { packages: Readonly<Record<string, Locked & { name?: string }>> };

@@ -14,7 +14,6 @@ import {
 import { DAY_MS, MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
-/** A key without any request. */
 const unused: KeyState = {
   accountId: "acme",
   plan: "enterprise",
@@ -136,7 +135,6 @@ test("withoutOneRequest() is the state before a request was counted", () => {
   expect(withoutOneRequest(undefined)).toBeUndefined();
 });
 
-/** A key that has used up its minute. */
 const used: KeyState = {
   ...unused,
   usage: { minute: { start: AT, count: 4 }, day: { start: AT - (AT % DAY_MS), count: 4 } },

@@ -24,7 +24,6 @@ const SETTINGS: AccountSettings = {
   keys: [KEY],
 };
 
-/** The key as a caller presents it. */
 const PRESENTED = { accountId: "acme", hash: KEY.hash };
 
 /** Adds the account. Each of its keys was rejected at the start of the minute, and the account has the whole minute left. */

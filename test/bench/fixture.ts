@@ -4,7 +4,6 @@ import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import type { PlanAssignment } from "../../lib/plans/plan-limits.ts";
 import type { Store } from "../../lib/stores/store.ts";
 
-/** The identifier before that of the first order. */
 export const FIRST_ID = 1_000_000;
 
 /** A batch is one transaction of a few milliseconds. */
@@ -27,7 +26,6 @@ export const ENTERPRISE: PlanAssignment = {
   customLimits: { perMinute: 60_000, perDay: OUT_OF_REACH },
 };
 
-/** Creates an account with one key, and returns the key. */
 export async function createAccountWithKey(store: Store, id: string, plan: PlanAssignment): Promise<string> {
   const key = generateKey("test", id);
   await createWithKeys(store, id, plan, [key]);
@@ -61,7 +59,6 @@ export async function createShops(store: Store, accounts: number, keysPerAccount
   return used;
 }
 
-/** Places orders of the benchmark, from the first on. */
 export async function placeOrders({ orders }: Store, count: number): Promise<void> {
   for (let from = 0; from < count; from += BATCH) {
     const size = Math.min(BATCH, count - from);

@@ -1,7 +1,6 @@
 /** The figures of one candidate in one round, by name. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** The figures of all rounds, by candidate. */
 export type Samples = Readonly<Record<string, readonly Figures[]>>;
 
 /**

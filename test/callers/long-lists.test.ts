@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startNodeServer } from "../../lib/node/server.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { document, table } from "../documents/markdown.ts";
 import { createHandlerFixture, MAX } from "../http/fixture.ts";
+import { listenOn } from "../support/free-port.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import { noPython, PYTHON } from "./setup.ts";
 
@@ -60,9 +60,8 @@ async function startProxy([target, key]: readonly [string, string], { gzip, endi
       });
     }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closes.push(() => server.close());
-  return [`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, key] as const;
+  return [`http://127.0.0.1:${await listenOn(server)}/v1`, key] as const;
 }
 
 type List = Awaited<ReturnType<typeof startService>>;

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { toNodeHandler } from "../../lib/node/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { listenOn } from "../support/free-port.ts";
 
 /** A request that a caller has sent, by the clock of the service. */
 export interface Hit {
@@ -64,10 +64,9 @@ export async function startService({ toldSeconds = 40, isMoving = false } = {}) 
       response.end('{"code":"rate_limit_exceeded","message":"","status":429}');
     } else serve(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   let issued = 0;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listenOn(server)}`,
     time,
     hits,
     inFlight: () => inFlight,
@@ -101,7 +100,6 @@ export interface Behaviour {
 export const SCENARIOS = ["get", "delete", "untold", "series", "parallel"] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** Derives the behaviour from the requests of each scenario. */
 export function behaviourOf(hits: Readonly<Record<Scenario, readonly Hit[]>>, toldSeconds = 40): Behaviour {
   const secondsBetween = (from: Hit | undefined, to: Hit | undefined) =>
     from === undefined || to === undefined ? undefined : (to.at - from.at) / 1000;

@@ -80,7 +80,6 @@ export function neverRespond(_forward: unknown, _attempt: number, signal: AbortS
   });
 }
 
-/** What a promise rejects with, or `undefined`. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

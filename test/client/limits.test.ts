@@ -20,7 +20,6 @@ async function serve({
   const virtual = createVirtualTime();
   const { clock, sleep, during } = virtual;
   const service = await createHandlerFixture({ clock, plan, ...(customLimits && { customLimits }) });
-  /** The responses to the client under test. */
   const responses: { readonly at: number; readonly status: number; readonly banned: boolean }[] = [];
   const { url, close } = await startNodeServer({
     port: 0,
@@ -65,7 +64,6 @@ async function serve({
   return { ...service, ...virtual, responses, client: newClient(), newClient, sendWithAnotherKey };
 }
 
-/** Runs ten tasks at once, each of which cancels a number of orders one after another. */
 function runTenTasks(cancel: (id: bigint) => Promise<unknown>, ordersPerTask: number): Promise<unknown> {
   return Promise.all(
     Array.from({ length: 10 }, async (_, task) => {

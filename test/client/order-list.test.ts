@@ -63,7 +63,6 @@ const unknown = option(
 );
 const space = constantFrom("", " ", "\n", "\r\n\t ");
 
-/** Orders, and a JSON text of their list. */
 const lists = record({
   entries: array(record({ known, unknown, space }), { maxLength: 12 }),
   edge: space,

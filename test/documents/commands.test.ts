@@ -30,7 +30,6 @@ const env = {
 /** Blocks that call a running server; all others run on a database of their own. */
 const callsServer = (code: string) => code.includes("$API");
 
-/** What commands print, by what a document says. */
 const RESULTS = {
   "keys issue": /\bso_(test|live)_[a-z]+_\w{38}\b/,
   "orders place": /\bpending\b/,
@@ -93,7 +92,6 @@ async function help(...words: readonly string[]): Promise<string> {
   return textOf(stdout);
 }
 
-/** The names of the commands below one. */
 async function commandsIn(...words: readonly string[]): Promise<readonly string[]> {
   const [, list = ""] = /^Commands:\n((?: {2,}.*\n)+)/m.exec(await help(...words)) ?? [];
   return [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);

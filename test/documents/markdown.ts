@@ -4,7 +4,6 @@ import { dirname, join, normalize } from "node:path";
 /** The root of the repository, with a slash at the end. */
 export const ROOT: string = new URL("../..", import.meta.url).pathname;
 
-/** A Markdown document of the project. */
 export interface Document {
   /** Relative to the root. */
   readonly path: string;
@@ -17,7 +16,6 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Every document of the project. */
 export const DOCUMENTS: readonly Document[] = globSync(
   ["*.md", ".github/**/*.md", "{lib,infra,test,findings}/**/*.md"],
   {
@@ -28,14 +26,12 @@ export const DOCUMENTS: readonly Document[] = globSync(
   .toSorted()
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 
-/** The document at a path. */
 export function document(path: string): Document {
   const found = DOCUMENTS.find((each) => each.path === path);
   if (found === undefined) throw new Error(`There is no document ${path}.`);
   return found;
 }
 
-/** The contents of the code blocks in a language. */
 export function codeBlocks({ text }: Document, language: string): readonly string[] {
   return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, found, code = ""]) =>
     found === language ? [code] : [],
@@ -111,7 +107,6 @@ export function anchors(from: Document): ReadonlySet<string> {
   return new Set(headings);
 }
 
-/** A link to a place in the project. */
 export interface Link {
   /** Relative to the root. */
   readonly target: string;

@@ -6,7 +6,7 @@ import { eachOrder } from "../../lib/orders/order-query.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { createAccountWithKey, ENTERPRISE } from "../bench/fixture.ts";
 import { type Child, startChild } from "../support/child.ts";
-import { createCommandLine, type ServeProcess } from "../support/command-line.ts";
+import { createCommandLine } from "../support/command-line.ts";
 import { memory } from "../support/process-cost.ts";
 import { skipsBecause } from "../support/skip-reason.ts";
 import type { LoadPlan, LoadResult } from "./load/generator-process.ts";
@@ -22,13 +22,8 @@ const MAX_GROWTH_MIB = 16;
 const noProc = existsSync("/proc/self/status") ? undefined : "this system has no /proc";
 const skipsMemory = skipsBecause("growth of the server's memory", noProc);
 
-interface ServedDatabase extends Pick<ServeProcess, "child" | "stop"> {
-  readonly path: string;
-  readonly plan: Pick<LoadPlan, "url" | "keys" | "freeKeys" | "orders">;
-}
-
 /** Starts `store-orders serve` on a database with pending orders from 1 up and many accounts. */
-async function serve(name: string, orders: number): Promise<ServedDatabase> {
+async function serve(name: string, orders: number) {
   const path = join(cli.directory, name);
   const store = createSqliteStore({ path });
   const ids = Array.from({ length: orders }, (_, id) => BigInt(id) + 1n);

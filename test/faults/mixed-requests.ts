@@ -16,7 +16,6 @@ import type { SeededRandom } from "./run.ts";
 /** The limit of the account. It shows in the headers of a 503 whether the request was admitted. */
 export const PER_MINUTE = 60_000;
 
-/** What the responses have shown. */
 export interface Tally {
   /** Responses that only an admitted request gets. */
   admitted: number;
@@ -187,7 +186,6 @@ const isUnknown = (status: number) => status === 503 || status === 0;
 /** Figures for the table at the end of the run. */
 export type Figures = Readonly<Record<string, number | string>>;
 
-/** The record at an index. Each has its own content. */
 export function recordAt(index: number) {
   return { id: BigInt(index), petId: BigInt(index * 31), quantity: index % 7 };
 }

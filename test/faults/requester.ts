@@ -1,7 +1,6 @@
 /** Requests to a service whose store fails, and the checks of the responses. */
 import { expect } from "vitest";
 
-/** A response as the caller receives it. */
 export interface ObservedResponse {
   /** 0 if the connection failed before the response. */
   readonly status: number;
@@ -11,10 +10,8 @@ export interface ObservedResponse {
   readonly complete: boolean;
 }
 
-/** Sends a request with a key. */
 export type SendRequest = (method: "GET" | "DELETE", path: string) => Promise<ObservedResponse>;
 
-/** Creates a function that sends requests to the service at a URL. */
 export function createRequester(url: string, key: string): SendRequest {
   return async (method, path) => {
     const headers = { authorization: `Bearer ${key}` };

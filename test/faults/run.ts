@@ -7,7 +7,6 @@ import { inject } from "vitest";
 declare module "vitest" {
   export interface ProvidedContext {
     readonly seed: number;
-    /** The file that collects the figures. */
     readonly figures: string;
   }
 }
@@ -32,7 +31,6 @@ export interface SeededRandom {
   /** An integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number;
   pick<T>(items: readonly T[]): T;
-  /** True with a probability from 0 to 1. */
   chance(probability: number): boolean;
 }
 

@@ -1,6 +1,7 @@
 /** A store with orders and one key, and the service over it in its own process. */
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
+import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { openStore, type StoreAddress } from "../support/store-address.ts";
 import { PER_MINUTE, recordAt } from "./mixed-requests.ts";
@@ -8,15 +9,18 @@ import { PER_MINUTE, recordAt } from "./mixed-requests.ts";
 /** The time of the service, which stands still. */
 export const NOW: number = Date.UTC(2026, 10, 20, 12);
 
+/** Creates an account with limits that are hardly ever reached, and returns its key. */
+export async function createKey(store: AccountStore): Promise<string> {
+  const accounts = createAccounts({ store, environment: "test", clock: () => NOW });
+  const customLimits = { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE };
+  await accounts.create("shop", { plan: "enterprise", customLimits });
+  return ((await accounts.issueKey("shop")) as IssuedKey).key;
+}
+
 /** Places pending orders and creates one key, and returns the key. */
 export async function fillStore(address: StoreAddress, orders: number): Promise<string> {
   const store = await openStore(address);
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => NOW });
-  await accounts.create("shop", {
-    plan: "enterprise",
-    customLimits: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
-  });
-  const { key } = (await accounts.issueKey("shop")) as IssuedKey;
+  const key = await createKey(store.accounts);
   const all = Array.from({ length: orders }, (_, index) => ({
     record: recordAt(index),
     status: "pending" as const,
@@ -26,16 +30,8 @@ export async function fillStore(address: StoreAddress, orders: number): Promise<
   return key;
 }
 
-/** A service in its own process. */
-export interface RunningService {
-  readonly url: string;
-  readonly process: ChildProcess;
-  /** Kills it. */
-  stop(): Promise<void>;
-}
-
-/** Starts the service, and waits until it listens. */
-export async function startService(address: StoreAddress): Promise<RunningService> {
+/** Starts the service in its own process, and waits until it listens. */
+export async function startService(address: StoreAddress) {
   const child = fork(new URL("service-process.ts", import.meta.url), [JSON.stringify(address), `${NOW}`]);
   const [url] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [string];
   if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}.`);

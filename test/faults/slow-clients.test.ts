@@ -80,7 +80,6 @@ function readList(
   };
 }
 
-/** Checks that another client is served meanwhile. */
 async function expectServed(): Promise<void> {
   const startedAt = performance.now();
   const response = await fetch(`${server.url}/v1/store/orders/1`, {

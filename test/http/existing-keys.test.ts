@@ -135,7 +135,6 @@ describe("a burst of valid keys that the process has not seen", () => {
     const responses = await Promise.all(presented.map(send));
     return responses.map(({ status }) => status);
   };
-  /** An account with a key of ours and an imported one for each. */
   const addKeys = async ({ accounts }: Awaited<ReturnType<typeof open>>, prefix: string) => {
     const keys: { own: string; imported: string }[] = [];
     for (let index = 0; index < COUNT; index++) {

@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { BAN_GRACE_MS } from "../../lib/accounts/admission.ts";
@@ -8,6 +7,7 @@ import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createGate, type GateOptions } from "../../lib/http/gate.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
+import { listenOn } from "../support/free-port.ts";
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 
@@ -66,9 +66,8 @@ test("reads the headers of Node's requests, and keys of another system", async (
     const access = await gate(request, { address: request.socket.remoteAddress });
     if (access.ok) response.writeHead(204, access.headers).end();
     else response.writeHead(access.response.status, access.response.headers).end(access.response.body);
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const url = `http://127.0.0.1:${await listenOn(server)}`;
   const admitted = await fetch(url, { headers: { "X-API-Key": "sk_live_1" } });
   expect([admitted.status, admitted.headers.get("x-ratelimit-remaining")]).toEqual([204, "1"]);
   const refused = await fetch(url, { headers: { "X-API-Key": "sk_live_2" } });

@@ -15,7 +15,6 @@ function problemsOf(options: unknown): readonly string[] {
   }
 }
 
-/** The paths of what is wrong with options of a handler that has a store. */
 const issuesOf = (options: object) =>
   problemsOf({ store: createMemoryStore(), ...options }).map((problem) => problem.split(": ", 1)[0]);
 

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { type FoundHost, hostLookup } from "../../lib/domains/host-lookup.ts";
 import { createHandlerFixture } from "./fixture.ts";
 
-/** A database of customers, and what was asked of it. */
 async function openDatabase() {
   const rows = new Map<string, FoundHost>([
     ["shop.customer.com", "serve"],

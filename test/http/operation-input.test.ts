@@ -10,7 +10,6 @@ const about = { tag: "notes", summary: "A note", description: "For tests." };
 const success = { status: 200, description: "What was read." } as const;
 const JSON_BODY = { "content-type": "application/json" };
 
-/** Replies with the query and the body that it was given. */
 const echo = defineOperation({
   ...{ ...about, success, id: "echo", method: "POST", path: "/echo", errors: [] },
   query: z.strictObject({
@@ -319,7 +318,6 @@ test("an operation returns errors of its own, in its own version, beside one wit
   expect(document.paths["/v3/store/orders"].servers[0].url).toBe(".");
 });
 
-/** A schema whose description fails. */
 const described = (message: string) => {
   const fail = () => {
     throw new Error(message);

@@ -35,7 +35,6 @@ function guarded(orders: OrderStore): OrderStore {
   };
 }
 
-/** The operations that an admission was asked to perform. */
 let asked: StoreOperation["type"][] = [];
 afterEach(() => {
   asked = [];
@@ -84,7 +83,6 @@ function proxied<T extends object>(target: T, wrappers = new Map<object, unknown
   return wrappers.get(target) as T;
 }
 
-/** The store behind the metrics, its accounts wrapped by a spread. */
 const counted = (store: Store): Store => ({
   ...store,
   ...createMetrics({ registry: new Registry() }).instrument({ ...store, accounts: spread(store.accounts) }),

@@ -41,7 +41,6 @@ async function outcomeOf(options: NonNullable<Parameters<typeof createHandlerFix
 
 const QUOTA = { limit: 60, remaining: 59, resetsAt: NOON + 60_000 };
 const CALLER = { accountId: "shop", keyId: "shop.key", plan: "free" };
-/** A decision about the account of the key, changed. */
 const decides = (changed: object) => async () => ({ ok: true, caller: CALLER, quota: QUOTA, ...changed });
 
 const VALUES: Readonly<Record<string, () => unknown>> = {

@@ -28,7 +28,6 @@ const services = (names: readonly string[], state: State, world: Cloud = cloud()
     config: { "components:services": names.map((name) => ({ name })) },
   });
 
-/** The types of the resources with which an operation was done. */
 const typesWith = ({ operations }: Pick<Recording, "operations">, ...wanted: readonly Operation[]) => {
   const found = [...operations].filter(([, operation]) => wanted.includes(operation));
   return [...new Set(found.map(([urn]) => urn.split("::")[2]?.split("$").at(-1)))].sort();

@@ -6,7 +6,6 @@
 /** A placeholder with the length of a key, so that Content-Length stays correct when it is replaced. */
 export const KEY = "K".repeat(51);
 
-/** The name and the bytes of a request. */
 export type Shape = readonly [name: string, bytes: string];
 
 const HEAD = `Host: x\r\nAuthorization: Bearer ${KEY}\r\n`;

@@ -13,7 +13,6 @@ const deploy = new URL("../../lib/node/deploy/", import.meta.url);
 const unit = readFileSync(new URL("store-orders.service", deploy), "utf8");
 const backupUnit = readFileSync(new URL("store-orders-backup.service", deploy), "utf8");
 
-/** The values of a setting of a unit. */
 function settings(name: string, of = unit): readonly string[] {
   return [...of.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 }

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { Handler } from "../../lib/http/options.ts";
@@ -8,6 +7,7 @@ import { type NodeServerOptions, startNodeServer } from "../../lib/node/server.t
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
+import { listenOn } from "../support/free-port.ts";
 
 /** Serves a fixture until the end of the test. `head` holds the Host and Authorization fields. */
 export async function serve(
@@ -39,10 +39,9 @@ export async function serveUnlimited(limits: NodeServerOptions["limits"] = {}) {
 
 /** Serves a listener of `node:http` until the end of the test. Returns its URL. */
 export async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+  const server = createServer(listener);
   onTestFinished(() => void server.close().closeAllConnections());
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listenOn(server)}`;
 }
 
 /** Pending orders with identifiers from 10. */

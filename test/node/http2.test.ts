@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, createSecureServer, createServer } from "node:http2";
-import { type AddressInfo, connect as connectSocket } from "node:net";
+import { connect as connectSocket } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
@@ -10,6 +10,7 @@ import type { Handler } from "../../lib/http/options.ts";
 import { toNodeHandler } from "../../lib/node/handler.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { createTestAuthority } from "../support/certificates.ts";
+import { listenOn } from "../support/free-port.ts";
 import { manyOrders } from "./fixture.ts";
 
 const echo = defineOperation({
@@ -27,8 +28,7 @@ async function serve(isSecure: boolean, wrap = (handler: Handler): Handler => ha
   const server = isSecure
     ? createSecureServer(authority.issue(["localhost"]), listener)
     : createServer(listener);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server);
   const session = connect(`http${isSecure ? "s" : ""}://localhost:${port}`, {
     ca: authority.cert,
     lookup: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),

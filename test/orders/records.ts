@@ -3,7 +3,6 @@ import type { OrderRecord } from "../../lib/orders/order.ts";
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
-/** Any valid record. */
 export const record = fc.record(
   {
     id: int64,

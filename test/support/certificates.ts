@@ -6,29 +6,22 @@ export interface IssuedCertificate {
   readonly key: string;
 }
 
-/** A certificate authority for a test. */
-export interface TestAuthority {
-  /** The root certificate, as PEM. */
-  readonly cert: string;
-  /** Issues a certificate for hosts; by default it was issued an hour ago and is valid for 90 days. */
-  issue(
-    hosts: readonly string[],
-    validity?: { readonly from?: number; readonly to?: number },
-  ): IssuedCertificate;
-}
-
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Creates a certificate authority with its own key. */
-export function createTestAuthority(name = "Test authority"): TestAuthority {
+export function createTestAuthority(name = "Test authority") {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const certify = (subject: string, key: KeyObject, from: number, to: number, extension: Buffer) =>
     toPem(signCertificate({ issuer: name, subject, key, from, to, extension }, privateKey));
   const now = Date.now();
   return {
+    /** The root certificate, as PEM. */
     cert: certify(name, publicKey, now - DAY_MS * 400, now + DAY_MS * 400, IS_AUTHORITY),
-    issue(hosts, { from = now - HOUR_MS, to = now + DAY_MS * 90 } = {}) {
+    /** Issues a certificate for hosts; by default it was issued an hour ago and is valid for 90 days. */
+    issue(
+      hosts: readonly string[],
+      { from = now - HOUR_MS, to = now + DAY_MS * 90 } = {},
+    ): IssuedCertificate {
       const leaf = generateKeyPairSync("ec", { namedCurve: "P-256" });
       return {
         cert: certify(hosts[0] ?? "", leaf.publicKey, from, to, alternativeNames(hosts)),

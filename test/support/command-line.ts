@@ -10,7 +10,6 @@ import { type ProcessIo, runProgram } from "../../lib/cli/program.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "lib/cli/bin.ts");
 
-/** The output and exit status of a command. */
 export interface CommandResult {
   readonly status: number | null;
   readonly stdout: string;
@@ -20,45 +19,16 @@ export interface CommandResult {
 export interface Options {
   /** Environment variables in addition to `baseEnvironment`; nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Standard input. */
   readonly input?: string | Uint8Array;
-}
-
-/** What runs `store-orders serve`. */
-export interface Server {
-  /** Without a path. */
-  readonly url: string;
-  /** What it has printed at its start. */
-  readonly message: string;
-  /** Sends a signal, and resolves with what it has written once it has ended. */
-  stop(signal?: NodeJS.Signals): Promise<CommandResult>;
-}
-
-/** A server in its own process. */
-export interface ServeProcess extends Server {
-  readonly child: ChildProcessWithoutNullStreams;
-}
-
-/** Runs the real command line in a temporary directory; `dispose` removes all of it. */
-export interface CommandLine<S extends Server = ServeProcess, O extends Options = Options> {
-  readonly directory: string;
-  run(args: readonly string[], options?: O): Promise<CommandResult>;
-  /** Runs a command with `--json` and returns its result; throws if it fails. */
-  json<T>(...args: readonly string[]): Promise<T>;
-  /** Starts a command in its own process. */
-  spawn(args: readonly string[], options?: Options): ChildProcessWithoutNullStreams;
-  /** Starts `serve` on any port, and waits until it has printed `pattern`, by default its database. */
-  serve(args: readonly string[], options?: O & { readonly pattern?: RegExp }): Promise<S>;
-  [Symbol.dispose](): void;
 }
 
 const DATABASE_LINE = /^database.*\n/m;
 
-/** Creates a command line whose commands have a process each. */
-export function createCommandLine(): CommandLine {
+/** Creates a command line in a temporary directory whose commands have a process each; `dispose` removes all of it. */
+export function createCommandLine() {
   const directory = mkdtempSync(join(tmpdir(), "store-orders-"));
   const children: ChildProcessWithoutNullStreams[] = [];
-  const start: CommandLine["spawn"] = (args, { env = {} } = {}) => {
+  const start = (args: readonly string[], { env = {} }: Options = {}) => {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd: directory,
       env: { ...baseEnvironment(), ...env },
@@ -77,18 +47,25 @@ export function createCommandLine(): CommandLine {
   return {
     directory,
     run,
+    /** Starts a command in its own process. */
     spawn: start,
-    async serve(args, { pattern = DATABASE_LINE, ...options } = {}) {
+    /** Starts `serve` on any port, and waits until it has printed `pattern`, by default its database. */
+    async serve(
+      args: readonly string[],
+      { pattern = DATABASE_LINE, ...options }: Options & { readonly pattern?: RegExp } = {},
+    ) {
       const child = start(["serve", "--port", "0", ...args], options);
       const exit = waitForExit(child);
       const message = await waitForOutput(child, pattern);
-      const stop: ServeProcess["stop"] = (signal = "SIGTERM") => {
+      /** Sends a signal, and resolves with what it has written once it has ended. */
+      const stop = (signal: NodeJS.Signals = "SIGTERM") => {
         child.kill(signal);
         return exit;
       };
       return { url: urlIn(message), message, child, stop };
     },
-    json: (...args) => resultOf(run, args),
+    /** Runs a command with `--json` and returns its result; throws if it fails. */
+    json: <T>(...args: readonly string[]): Promise<T> => resultOf(run, args),
     [Symbol.dispose]() {
       for (const child of children) child.kill("SIGKILL");
       rmSync(directory, { recursive: true });
@@ -103,20 +80,11 @@ export interface OptionsHere extends Options {
   readonly isUnread?: boolean;
 }
 
-/** A command line in this process. */
-export interface CommandLineHere extends Omit<CommandLine<Server, OptionsHere>, typeof Symbol.dispose> {
-  /** Starts a command that runs until it is stopped, and waits until it has printed `pattern`. */
-  open(
-    args: readonly string[],
-    options: OptionsHere & { readonly pattern: RegExp },
-  ): Promise<Omit<Server, "url">>;
-}
-
 /**
  * A command line for the tests of a file, whose commands run in this process, which saves their starts. Commands that use
  * AWS clients, crash, or are about signals need a process each. Those of two directories must not run at the same time.
  */
-export function useCommandLine(): CommandLineHere {
+export function useCommandLine() {
   const { directory, spawn, [Symbol.dispose]: dispose } = createCommandLine();
   const stops: ((signal: string) => void)[] = [];
 
@@ -149,7 +117,11 @@ export function useCommandLine(): CommandLineHere {
 
   const run = (args: readonly string[], options?: OptionsHere) => start(args, options).exit;
 
-  const open: CommandLineHere["open"] = async (args, { pattern, ...options }) => {
+  /** Starts a command that runs until it is stopped, and waits until it has printed `pattern`. */
+  const open = async (
+    args: readonly string[],
+    { pattern, ...options }: OptionsHere & { readonly pattern: RegExp },
+  ) => {
     const { promise: started, resolve } = Promise.withResolvers<string>();
     const { exit, stop } = start(args, options, (stdout) => {
       if (pattern.test(stdout)) resolve(stdout);
@@ -160,7 +132,7 @@ export function useCommandLine(): CommandLineHere {
     const message = await Promise.race([started, ended]);
     return {
       message,
-      stop(signal = "SIGTERM") {
+      stop(signal: NodeJS.Signals = "SIGTERM") {
         stop(signal);
         return exit;
       },
@@ -178,11 +150,14 @@ export function useCommandLine(): CommandLineHere {
     run,
     spawn,
     open,
-    async serve(args, { pattern = DATABASE_LINE, ...options } = {}) {
+    async serve(
+      args: readonly string[],
+      { pattern = DATABASE_LINE, ...options }: OptionsHere & { readonly pattern?: RegExp } = {},
+    ) {
       const server = await open(["serve", "--port", "0", ...args], { pattern, ...options });
       return { ...server, url: urlIn(server.message) };
     },
-    json: (...args) => resultOf(run, args),
+    json: <T>(...args: readonly string[]): Promise<T> => resultOf(run, args),
   };
 }
 
@@ -191,7 +166,7 @@ function urlIn(message: string): string {
   return /(http:\S+)\/v1/.exec(message)?.[1] ?? "";
 }
 
-async function resultOf(run: CommandLine["run"], args: readonly string[]) {
+async function resultOf(run: (args: readonly string[]) => Promise<CommandResult>, args: readonly string[]) {
   const { status, stdout, stderr } = await run([...args, "--json"]);
   if (status !== 0) throw new Error(`${args.join(" ")} exited with ${status}: ${stderr}`);
   return JSON.parse(stdout);
@@ -203,7 +178,6 @@ export function baseEnvironment(): Record<string, string> {
   return { PATH, HOME, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/store-orders") };
 }
 
-/** Collects the output of a process until it exits. */
 export async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<CommandResult> {
   const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {

@@ -1,23 +1,11 @@
 import { onTestFinished } from "vitest";
-import { type ConsoleOptions, type RunningConsole, startConsole } from "../../lib/console/server.ts";
-import type { Clock } from "../../lib/core/time.ts";
+import { type ConsoleOptions, startConsole } from "../../lib/console/server.ts";
 import { systemClock } from "../../lib/core/time.ts";
 import { PLAN_LIMITS } from "../../lib/plans/plan-limits.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 
-/** A console for one test, and what it wrote for the operator. */
-export interface ConsoleFixture extends RunningConsole {
-  readonly lines: readonly string[];
-  readonly origin: string;
-  readonly token: string;
-  readonly clock: Clock;
-  readonly store: ConsoleOptions["store"];
-  /** The address of a page. */
-  at(path: string): string;
-}
-
-/** Starts a console, by default over an empty store in memory. */
-export async function useConsole(options: Partial<ConsoleOptions> = {}): Promise<ConsoleFixture> {
+/** Starts a console for one test, by default over an empty store in memory. `lines` are what it wrote for the operator. */
+export async function useConsole(options: Partial<ConsoleOptions> = {}) {
   const lines: string[] = [];
   const settings: ConsoleOptions = {
     ...{ store: createMemoryStore(), storeName: "test.db", isMetered: false, environment: "test" },
@@ -32,6 +20,8 @@ export async function useConsole(options: Partial<ConsoleOptions> = {}): Promise
   const { store, clock } = settings;
   return { ...running, lines, origin, token: hash.slice(1), at, store, clock };
 }
+
+export type ConsoleFixture = Awaited<ReturnType<typeof useConsole>>;
 
 /** A browser's way to send a change: every header that it adds itself. */
 export function postHeaders({ origin }: ConsoleFixture): Record<string, string> {

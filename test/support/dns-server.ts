@@ -6,25 +6,13 @@ const { Packet } = dns2;
 /** How queries for a name and everything below it fail; the nearest name wins. `none` restores normal answers. */
 export type Failure = "SERVFAIL" | "REFUSED" | "NOTIMP" | "timeout" | "none";
 
-/** A DNS server for a test. Closed by `await using`. */
-export interface DnsServer extends AsyncDisposable {
-  readonly address: string;
-  /** Every query in order, as `TYPE name`. */
-  readonly queries: readonly string[];
-  /** Replaces the records and the failures. */
-  update(zone: string, failures?: Readonly<Record<string, Failure>>): void;
-}
-
 /**
  * Serves records over UDP like a recursive resolver: it follows CNAME records, distinguishes NXDOMAIN from a name
  * without such records, and names the zone in a negative answer: the nearest name with a SOA record, otherwise the
  * registrable domain if it has records. A line of the zone is `name TYPE data`; the key of a failure is `name`, or `TYPE name` to
  * restrict it to a type. `\n` in data is a line feed.
  */
-export async function startDnsServer(
-  zone: string,
-  initialFailures: Readonly<Record<string, Failure>> = {},
-): Promise<DnsServer> {
+export async function startDnsServer(zone: string, initialFailures: Readonly<Record<string, Failure>> = {}) {
   let failures = initialFailures;
   let records = parseZone(zone);
   const exists = (name: string) =>
@@ -101,16 +89,19 @@ export async function startDnsServer(
   if (udp === undefined) throw new Error("The DNS server is not listening.");
   return {
     address: `127.0.0.1:${udp.port}`,
+    /** Every query in order, as `TYPE name`. */
     queries,
-    update(newZone, newFailures = {}) {
+    update(newZone: string, newFailures: typeof initialFailures = {}) {
       records = parseZone(newZone);
       failures = newFailures;
     },
-    [Symbol.asyncDispose]: async () => {
+    async [Symbol.asyncDispose]() {
       await server.close();
     },
   };
 }
+
+export type DnsServer = Awaited<ReturnType<typeof startDnsServer>>;
 
 function parseZone(zone: string) {
   return zone

@@ -7,7 +7,6 @@ const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly peerDependencies: Readonly<Record<string, string>>;
 };
 
-/** An entry point of the package. */
 export interface Entry {
   /** As a program imports it: `store-orders/sqlite`. */
   readonly name: string;

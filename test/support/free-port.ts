@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 
 /** Above 10080, which `fetch` refuses, and below those that a system gives to outgoing connections (from 32768 on Linux), which would soon take it and hold it for a minute after their end. */
 const [FIRST_PORT, AFTER_LAST_PORT] = [10_100, 32_768];
@@ -23,4 +23,10 @@ export async function freePort(): Promise<number> {
       await once(udp.close(), "close");
     }
   }
+}
+
+/** Lets a server listen on a port of this machine that the system chooses, and returns it. */
+export async function listenOn(server: Server): Promise<number> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return (server.address() as AddressInfo).port;
 }

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { decode, encode, type Packet, type Question } from "dns-packet";
 
-/** The transport of a query, and what it asks of the server. */
 export interface Transport {
   readonly tcp: boolean;
   readonly recursive: boolean;

@@ -1,21 +1,11 @@
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createSecureContext, createServer } from "node:tls";
 import type { IssuedCertificate } from "./certificates.ts";
-
-/** A TLS server for a test. Closed by `await using`. */
-export interface TlsServer extends AsyncDisposable {
-  readonly port: number;
-  /** The server names that clients requested, in order. */
-  readonly names: readonly string[];
-  /** The certificate of each host, which may be changed at any time. Other hosts get the one for "*". */
-  readonly certificates: Map<string, IssuedCertificate>;
-}
+import { listenOn } from "./free-port.ts";
 
 /** Serves certificates by server name. A host without one gets an alert instead of a certificate. */
-export async function startTlsServer(
-  initial: Readonly<Record<string, IssuedCertificate>>,
-): Promise<TlsServer> {
+export async function startTlsServer(initial: Readonly<Record<string, IssuedCertificate>>) {
   const certificates = new Map(Object.entries(initial));
   const names: string[] = [];
   const sockets = new Set<Socket>();
@@ -33,11 +23,11 @@ export async function startTlsServer(
   });
   server.on("tlsClientError", () => {});
   server.on("secureConnection", (socket) => socket.on("error", () => {}));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOn(server),
+    /** The server names that clients requested, in order. */
     names,
+    /** The certificate of each host, which may be changed at any time. Other hosts get the one for "*". */
     certificates,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
@@ -46,3 +36,5 @@ export async function startTlsServer(
     },
   };
 }
+
+export type TlsServer = Awaited<ReturnType<typeof startTlsServer>>;

@@ -50,7 +50,6 @@ export async function runsInlineScript(page: Page): Promise<boolean> {
   return page.evaluate("window.injected === true");
 }
 
-/** Presses Tab until an element has the focus. */
 export async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
     if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;

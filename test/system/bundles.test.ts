@@ -79,7 +79,6 @@ test("the documentation page works in a CommonJS bundle, which has no import.met
 });
 
 describe("loading an entry in Node", () => {
-  /** The packages and Node modules that an entry loads. */
   async function loadedBy(entry: string): Promise<readonly string[]> {
     const script = `
       import { registerHooks } from "node:module";

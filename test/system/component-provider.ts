@@ -40,7 +40,6 @@ export async function installComponentPackage(installed: string): Promise<string
   return home;
 }
 
-/** A component that was created. */
 export interface Constructed extends Recording {
   readonly urn: string;
   readonly outputs: Readonly<Record<string, Value>>;
@@ -51,33 +50,22 @@ export interface Construction {
   readonly type: string;
   readonly name: string;
   readonly inputs: Readonly<Record<string, struct.JavaScriptValue>>;
-  /** References to providers, by package. */
   readonly providers?: Readonly<Record<string, string>>;
 }
 
-/** How a provider is started. */
 export interface ProviderOptions {
   readonly preview?: boolean;
   /** Bundles the functions, otherwise their code is empty. @default false */
   readonly bundle?: boolean;
 }
 
-/** The provider of the package, run as Pulumi runs it, beside an engine. */
-export interface ComponentProvider extends AsyncDisposable {
-  readonly recording: Recording;
-  schema(): Promise<string>;
-  construct(component: Construction): Promise<Constructed>;
-  /** What Pulumi calls at the end of a run. */
-  cancel(): Promise<void>;
-}
-
-/** Starts the provider. `temporary` is its folder for temporary files. */
+/** Starts the provider of the package, as Pulumi runs it, beside an engine. `temporary` is its folder for temporary files. */
 export async function startProvider(
   home: string,
   cloud: Cloud,
   temporary: string,
   { preview = false, bundle = false }: ProviderOptions = {},
-): Promise<ComponentProvider> {
+) {
   const engine = await startEngine({ ...RUN, preview }, cloud, new Map());
   const preloaded = [...(bundle ? [] : [NO_BUNDLING]), WITHOUT_TYPESCRIPT].map((url) => `--import=${url}`);
   // As in `test/infra/harness/program.ts`.
@@ -107,7 +95,7 @@ export async function startProvider(
       );
       return response.getSchema();
     },
-    async construct({ type, name, inputs, providers = {} }) {
+    async construct({ type, name, inputs, providers = {} }: Construction): Promise<Constructed> {
       const request = new provider.ConstructRequest();
       request.setProject(RUN.project);
       request.setStack(RUN.stack);
@@ -125,6 +113,7 @@ export async function startProvider(
       const outputs = decode(response.getState()?.toJavaScript() ?? {}) as Constructed["outputs"];
       return { ...engine.recording, urn: response.getUrn(), outputs };
     },
+    /** What Pulumi calls at the end of a run. */
     async cancel() {
       await call((reply) => client.cancel(new empty.Empty(), reply));
     },
@@ -137,6 +126,8 @@ export async function startProvider(
     },
   };
 }
+
+export type ComponentProvider = Awaited<ReturnType<typeof startProvider>>;
 
 /** A provider prints its port once it listens. */
 async function firstLine({ stdout, exitCode }: ChildProcess): Promise<string> {

@@ -9,9 +9,9 @@ import { createCertificateProbe } from "../../lib/node/certificate-probe.ts";
 import { createDnsResolver } from "../../lib/node/dns-resolver.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createTestAuthority } from "../support/certificates.ts";
-import { type DnsServer, startDnsServer } from "../support/dns-server.ts";
+import { startDnsServer } from "../support/dns-server.ts";
 import { startTlsServer } from "../support/tls-server.ts";
-import { type OpenConsole, openConsole } from "./console-fixture.ts";
+import { openConsole } from "./console-fixture.ts";
 
 export const TARGET = "d-1a2b3c.platform.example.net";
 export const FILE = `# The hosts of the shop.
@@ -24,26 +24,12 @@ domains:
 const WORLD = `com NS ns.registry.example\nexample.com NS ns1.example.com\nnet NS ns.registry.example
 platform.example.net NS ns1.platform.example.net\n${TARGET} A 127.0.0.1\n`;
 
-/** A console with domains, open in a browser on its page "Domains", beside the servers that it asks. */
-export interface DomainsConsole extends OpenConsole {
-  readonly path: string;
-  readonly dns: DnsServer;
-  /** The records besides the platform's. */
-  setRecords(...records: readonly string[]): void;
-  /** Makes the platform have a certificate for a host. */
-  issueFor(host: string): void;
-}
-
 interface Settings extends BrowserContextOptions {
-  /** The content of the file. */
   readonly file?: string;
 }
 
-/** Opens a console with a domains file of its own. */
-export async function openDomainsConsole(
-  browser: Browser,
-  { file = FILE, ...options }: Settings = {},
-): Promise<DomainsConsole> {
+/** Opens a console with a domains file of its own in a browser, on its page "Domains", beside the servers that it asks. */
+export async function openDomainsConsole(browser: Browser, { file = FILE, ...options }: Settings = {}) {
   const directory = mkdtempSync(join(tmpdir(), "console-domains-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const path = join(directory, "domains.yaml");
@@ -67,7 +53,8 @@ export async function openDomainsConsole(
     ...opened,
     path,
     dns,
-    setRecords: (...records) => dns.update([WORLD, ...records].join("\n")),
-    issueFor: (host) => tls.certificates.set(host, authority.issue([host])),
+    /** Sets the records besides the platform's. */
+    setRecords: (...records: readonly string[]) => dns.update([WORLD, ...records].join("\n")),
+    issueFor: (host: string) => tls.certificates.set(host, authority.issue([host])),
   };
 }

@@ -1,19 +1,10 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { type Accounts, createAccounts } from "../../lib/accounts/accounts.ts";
+import { createAccounts } from "../../lib/accounts/accounts.ts";
 import type { ConsoleOptions } from "../../lib/console/server.ts";
-import { createOrders, type Orders } from "../../lib/orders/orders.ts";
+import { createOrders } from "../../lib/orders/orders.ts";
 import type { Store } from "../../lib/stores/store.ts";
-import { type ConsoleFixture, useConsole } from "../support/console.ts";
-
-/** A console that is open in a browser. */
-export interface OpenConsole extends ConsoleFixture {
-  readonly page: Page;
-  readonly accounts: Accounts;
-  readonly orders: Orders;
-  /** What the page did wrong: script errors, blocked content, and requests to other hosts. */
-  readonly faults: readonly string[];
-}
+import { useConsole } from "../support/console.ts";
 
 /** Presses the button of an event, which asks, and then the one that confirms it. */
 export async function apply(page: Page, event: string, id: bigint | number): Promise<void> {
@@ -33,18 +24,13 @@ export async function openConsole(
   browser: Browser,
   store: Store,
   { isMetered = false, domains, ...options }: BrowserContextOptions & Partial<ConsoleOptions> = {},
-): Promise<OpenConsole> {
-  const fixture = await useConsole({
-    store,
-    isMetered,
-    ...(domains && { domains }),
-  });
-  const context = await browser.newContext({
-    permissions: ["clipboard-read", "clipboard-write"],
-    ...options,
-  });
+) {
+  const fixture = await useConsole({ store, isMetered, ...(domains && { domains }) });
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const context = await browser.newContext({ permissions, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
+  /** What the page did wrong: script errors, blocked content, and requests to other hosts. */
   const faults: string[] = [];
   page.on("pageerror", ({ message }) => faults.push(message));
   page.on("console", (message) => {

@@ -31,7 +31,6 @@ const instruction = (name: string) =>
 /** Any user of the image, such as OpenShift chooses. Only root can become another user. */
 const NOBODY = process.getuid?.() === 0 ? 65_534 : undefined;
 let folder = "";
-/** Replaces the paths of the image by those of the folder. */
 const here = (text: string) =>
   text.replaceAll(/(?<![\w.])\/(src|tmp|opt|data)\b/g, (path) => `${folder}${path}`);
 

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createCommandLine } from "../support/command-line.ts";
+import { listenOn } from "../support/free-port.ts";
 import { describeInBrowser } from "./browser.ts";
 
 describeInBrowser("cross-origin requests in a browser", (browser) => {
@@ -19,8 +18,7 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
   async function open(flagsFor: (origin: string) => readonly string[]) {
     const html = "<!doctype html><title>shop</title>";
     const shop = createServer((_, res) => res.setHeader("content-type", "text/html").end(html));
-    await once(shop.listen(0, "127.0.0.1"), "listening");
-    const origin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+    const origin = `http://127.0.0.1:${await listenOn(shop)}`;
     const database = `${Math.random()}.db`;
     const flags = ["--demo", "--json", "--database", database, ...flagsFor(origin)];
     const { message, stop } = await cli.serve(flags, { pattern: /\}\s*$/ });
@@ -33,7 +31,6 @@ describeInBrowser("cross-origin requests in a browser", (browser) => {
       await stop();
       shop.close().closeAllConnections();
     });
-    /** Runs code in the page, with a client and its options. */
     const run = (code: string) =>
       page.evaluate(`(async () => {
         const options = ${JSON.stringify({ baseUrl, apiKey, maxAttempts: 1 })};

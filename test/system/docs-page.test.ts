@@ -8,7 +8,6 @@ import { createHandlerFixture, MAX } from "../http/fixture.ts";
 import { expectAccessible, LOOKS } from "./accessibility.ts";
 import { describeInBrowser, runsInlineScript, tabTo } from "./browser.ts";
 
-/** Enters a key into the dialog of the page. */
 async function enterKey(page: Page, key: string) {
   await page.click("button.authorize");
   await page.fill(".auth-container input", key);

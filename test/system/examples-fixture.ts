@@ -8,9 +8,7 @@ import { newFolderWith, packagesOf } from "./linked-packages.ts";
 /** The SDKs of Pulumi have hundreds of megabytes, so they are linked: the repository has the same versions. */
 const LINKED = ["@pulumi", "esbuild"];
 
-/** The examples of a test file, in one folder. */
 interface Examples {
-  /** The folder of an example. */
   homeOf(name: string): string;
   /** Runs an example, and returns the lines that it prints. */
   printed(name: string, env?: Readonly<Record<string, string>>): Promise<readonly string[]>;

@@ -4,24 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A page in Firefox, driven with WebDriver BiDi (https://w3c.github.io/webdriver-bidi): Playwright needs a Firefox of its own. */
-export interface FirefoxPage {
-  open(url: string): Promise<void>;
-  /** Evaluates an expression, awaits its value, and returns it by way of JSON. */
-  evaluate<T>(expression: string): Promise<T>;
-  /** Waits until an expression is true. Reports the text of the page if it is not in ten seconds. */
-  until(expression: string): Promise<void>;
-  /** Clicks on the first visible element for a selector, whose text begins so. */
-  click(selector: string, text?: string): Promise<void>;
-  /** Presses and releases keys. Without a window, Firefox has no focus: fields take keys, but buttons ignore them. `\uE004` is Tab, `\uE006` Enter and `\uE00C` Escape. */
-  type(keys: string): Promise<void>;
-  /** Errors of scripts, and what the content security policy has blocked. */
-  readonly faults: readonly string[];
-  close(): Promise<void>;
-}
-
-/** Starts Firefox without a window. */
-export async function startFirefox(program: string): Promise<FirefoxPage> {
+/** Starts Firefox without a window, driven with WebDriver BiDi (https://w3c.github.io/webdriver-bidi): Playwright needs a Firefox of its own. */
+export async function startFirefox(program: string) {
   const profile = mkdtempSync(join(tmpdir(), "store-orders-firefox-"));
   // No background traffic.
   const settings = [
@@ -31,15 +15,8 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
   ];
   const lines = settings.map((name) => `user_pref("${name}", false);\n`);
   writeFileSync(join(profile, "user.js"), lines.join(""));
-  const args = [
-    "--headless",
-    "--no-remote",
-    "--profile",
-    profile,
-    "--remote-debugging-port",
-    "0",
-    "about:blank",
-  ];
+  const args = ["--headless", "--no-remote", "--profile", profile];
+  args.push("--remote-debugging-port", "0", "about:blank");
   const child = spawn(program, args, {
     env: { ...process.env, HOME: profile },
     stdio: ["ignore", "ignore", "pipe"],
@@ -79,10 +56,12 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
     if (exceptionDetails !== undefined) throw new Error(`${exceptionDetails.text}: ${expression}`);
     return result;
   };
+  /** Evaluates an expression, awaits its value, and returns it by way of JSON. */
   const evaluate = async <T>(expression: string): Promise<T> => {
     const { value } = await run(`(async () => JSON.stringify((await (${expression})) ?? null))()`);
     return JSON.parse(value ?? "null") as T;
   };
+  /** Waits until an expression is true. Reports the text of the page if it is not in ten seconds. */
   const until = async (expression: string) => {
     for (const deadline = Date.now() + 10_000; !(await evaluate<boolean>(expression).catch(() => false)); ) {
       if (Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -90,11 +69,13 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
     }
   };
   return {
+    /** Errors of scripts, and what the content security policy has blocked. */
     faults,
     evaluate,
     until,
-    open: (url) => send("browsingContext.navigate", { context, url, wait: "complete" }),
-    async click(selector, text = "") {
+    open: (url: string) => send("browsingContext.navigate", { context, url, wait: "complete" }),
+    /** Clicks on the first visible element for a selector, whose text begins so. */
+    async click(selector: string, text = "") {
       const found = `[...document.querySelectorAll(${JSON.stringify(selector)})].find((each) =>
         each.checkVisibility() && each.textContent.trim().startsWith(${JSON.stringify(text)}))`;
       await until(`${found} !== undefined`);
@@ -112,7 +93,8 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
         actions: [{ type: "pointer", id: "mouse", actions: pointer }],
       });
     },
-    async type(keys) {
+    /** Presses and releases keys. Without a window, Firefox has no focus: fields take keys, but buttons ignore them. `\uE004` is Tab, `\uE006` Enter and `\uE00C` Escape. */
+    async type(keys: string) {
       const actions = [...keys].flatMap((value) => [
         { type: "keyDown", value },
         { type: "keyUp", value },
@@ -128,6 +110,8 @@ export async function startFirefox(program: string): Promise<FirefoxPage> {
     },
   };
 }
+
+export type FirefoxPage = Awaited<ReturnType<typeof startFirefox>>;
 
 async function addressOf({ stderr }: ChildProcess): Promise<string> {
   let log = "";

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** The root of the repository. */
 export const ROOT: string = new URL("../..", import.meta.url).pathname;
 
 /** With the Node that runs the tests. */
@@ -55,7 +54,6 @@ export async function runSuccessfully(
   return stdout;
 }
 
-/** Creates a temporary folder. */
 export function newFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), "store-orders-installed-"));
 }
@@ -103,7 +101,6 @@ export async function typeErrors(folder: string, files: readonly string[]): Prom
   return stdout + stderr;
 }
 
-/** Reads a JSON file. */
 export async function readJson(
   path: string,
 ): Promise<Readonly<Record<string, Readonly<Record<string, string>>>>> {

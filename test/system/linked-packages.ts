@@ -23,12 +23,10 @@ interface Installed {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** The folder of these packages. */
 export const LINKED_FROM: string = homeOfPackages("linked");
 // npm writes this file last.
 const LOCK = join(LINKED_FROM, "node_modules/.package-lock.json");
 
-/** The packages that a manifest names, with their versions. */
 export function packagesOf(path: string): Versions {
   const { dependencies, devDependencies } = readManifest(path);
   return { ...dependencies, ...devDependencies };
@@ -57,7 +55,6 @@ export function installLinked(): void {
   execFileSync("npm", ["install", ...QUIET], { ...options, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-/** The program of a runtime, from its package for this platform. */
 export function programOf(runtime: string): string {
   const [name = ""] = runtime.split("-");
   const places = [`${runtime}/bin/${name}`, `@{oven,deno}/*/{bin/,}${name}`];

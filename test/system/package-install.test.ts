@@ -21,7 +21,6 @@ const USES: Readonly<Record<string, string>> = {
   "@aws-sdk/client-eventbridge": 'await (await import("store-orders/infra")).functionCode({ events: true });',
 };
 
-/** The entry points with their lines: the packages of each. */
 const rows = table("lib/http/README.md", "entry point", "contains", "install as well").rows.map(
   ([entry = "", , text = ""]) => ({ entry, lines: linesOf(text) }),
 );

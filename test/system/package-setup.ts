@@ -8,7 +8,6 @@ import { installLinked } from "./linked-packages.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     readonly tarball: string;
-    /** The folder in which the tarball is installed. */
     readonly installed: string;
   }
 }

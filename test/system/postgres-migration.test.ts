@@ -57,7 +57,6 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     return { pid, end };
   }
 
-  /** Creates tables of the second version, with orders. */
   async function createSecondVersion(schema: string, orders = 20): Promise<void> {
     const scripts = MIGRATIONS.slice(0, 2).map((script) => script(schema));
     await server.sql(`CREATE SCHEMA ${schema}; ${scripts.join("\n")}
@@ -72,7 +71,6 @@ describe.skipIf(skipsWithoutPostgres("migrations of PostgreSQL"))("beside other 
     return store;
   }
 
-  /** The time that a request takes, in milliseconds. */
   async function timeOf(request: () => Promise<unknown>): Promise<number> {
     const start = performance.now();
     await request();

@@ -29,7 +29,6 @@ describe.skipIf(skipsWithoutPostgres("sessions of PostgreSQL"))("with several se
     await server.remove();
   });
 
-  /** A store with orders and accounts that have each a key. */
   async function openStore(schema: string, accounts: readonly string[] = []) {
     const store = createPostgresStore({ connectionString: server.url(), schema });
     onTestFinished(() => store.close(), MAX_CLOSE_MS);

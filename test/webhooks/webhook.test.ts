@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, InvalidInputError } from "../../lib/core/errors.ts";
 import type { DeliveredChange } from "../../lib/orders/delivery.ts";
 import { webhook } from "../../lib/webhooks/index.ts";
+import { listenOn } from "../support/free-port.ts";
 
 const secretOf = (byte: string, bytes = 32) => `whsec_${Buffer.from(byte.repeat(bytes)).toString("base64")}`;
 const [FIRST, SECOND] = [secretOf("a"), secretOf("b")];
@@ -35,9 +34,7 @@ const receiver = createServer(async (request, response) => {
 });
 let url = "";
 beforeAll(async () => {
-  receiver.listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  url = `http://127.0.0.1:${await listenOn(receiver)}/hook`;
 });
 afterAll(() => {
   receiver.closeAllConnections();

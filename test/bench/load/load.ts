@@ -7,7 +7,6 @@ import { memory, processorTime } from "../../support/process-cost.ts";
 import type { Figures } from "../rounds.ts";
 import { type Program, start } from "../servers/server-process.ts";
 
-/** The requests to send. */
 export interface Load {
   readonly method: "GET" | "DELETE";
   /** The path or, with `firstId`, the part before the identifier. */
@@ -33,7 +32,6 @@ export function requireWrk(): void {
   }
 }
 
-/** Sends load from another process. */
 async function runWrk(url: string, load: Load, seconds: number) {
   const settings = ["-t1", `-c${load.connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", SCRIPT];
   const requestArgs = [load.method, load.path, `${load.firstId ?? "-"}`, ...load.keys];

@@ -8,10 +8,8 @@ import { sourcesOf } from "./sources.ts";
 /** The candidates of a job by name. Ours is `ours`. */
 export type Candidates = Readonly<Record<string, Program>>;
 
-/** The folder that the peers run from. */
 export const PEERS_HOME: string = homeOfPackages("bench-peers");
 
-/** The frameworks that ours is compared with. */
 export const PEERS = ["express", "fastify", "hono"];
 /** The fastest of them, with its counts in the database instead of its memory. */
 export const COUNTS_IN_SQLITE = "fastify, counts in SQLite";
@@ -39,7 +37,6 @@ export interface SqliteFiles {
 /** A clock that advances at each reading, so that no limit is ever reached. */
 const NO_LIMIT = { clockStep: 2 };
 
-/** Our own server. */
 export function ours(options: OurOptions, environment: Readonly<Record<string, string>> = {}): Program {
   const file = new URL("ours.ts", import.meta.url);
   return { file, arguments: [JSON.stringify(options)], environment, flags: START_FLAGS };

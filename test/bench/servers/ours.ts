@@ -7,11 +7,9 @@ import type { Store } from "../../../lib/stores/store.ts";
 
 /** The options of our server. One of the first three names the store. */
 export interface OurOptions {
-  /** The path of a SQLite database. */
   readonly database?: string;
   /** The prefix of DynamoDB tables. */
   readonly dynamodb?: string;
-  /** The connection string of PostgreSQL. */
   readonly postgres?: string;
   /** Milliseconds by which the clock advances at each reading, so that no limit is ever reached. */
   readonly clockStep?: number;

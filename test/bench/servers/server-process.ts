@@ -1,13 +1,11 @@
 import { startChild } from "../../support/child.ts";
 
-/** A server in its own process. */
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** A program with its arguments. */
 export interface Program {
   readonly file: string | URL;
   readonly arguments: readonly string[];
@@ -19,7 +17,6 @@ export interface Program {
 /** As `npm start`, the container and the systemd unit start the server. */
 export const START_FLAGS = ["--max-semi-space-size=4"];
 
-/** Starts a program and waits until it listens. */
 export async function start({ file, arguments: args, environment, flags }: Program): Promise<RunningServer> {
   const child = startChild(file, args, environment, flags);
   const { port } = await child.nextMessage<{ readonly port: number }>();

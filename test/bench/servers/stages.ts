@@ -20,27 +20,22 @@ import {
 import { type Candidates, EARLIER, onDynamodb, type SqliteFiles } from "./candidates.ts";
 import { sourcesOf } from "./sources.ts";
 
-/** The means of a job. */
 export interface Bench {
   /** The job's own folder, on the measured disk. */
   readonly folder: string;
   readonly rounds: number;
   /** Smaller data: checks that everything works, with rough figures. */
   readonly quick: boolean;
-  /** Reports progress. */
   log(line: string): void;
 }
 
-/** What a database contains. */
 export interface Contents {
   readonly orders: number;
   /** @default 1 */
   readonly accounts?: number;
 }
 
-/** Filled databases. */
 export interface Stage {
-  /** Keys of enterprise accounts, one each. */
   readonly keys: readonly string[];
   /** The key of an account on the free plan, of 60 requests a minute. In SQLite only. */
   readonly freeKey?: string;
@@ -49,7 +44,6 @@ export interface Stage {
   remove(): Promise<void>;
 }
 
-/** Opens a stage in a folder. */
 export type OpenStage = (folder: string, contents: Contents) => Promise<Stage>;
 
 /** SQLite databases: ours, and one in the schema of a service written by hand. */
@@ -158,7 +152,6 @@ export const onEmulator: OpenStage = async (_folder, { orders }) => {
   return { keys: [key], candidates: async () => onDynamodb(PREFIX, environment), remove: stop };
 };
 
-/** The prefix of the tables in the emulator. */
 export const PREFIX = "bench";
 
 /** Starts a DynamoDB emulator with orders and an account. `environment` is that of a process that uses it. */

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createServer } from "node:tls";
+import { listenOn } from "../../support/free-port.ts";
 
 /** An endpoint over TLS in front of a local one, with a chain of three certificates, as that of DynamoDB is. */
 export async function startTls(folder: string, target: string) {
@@ -31,8 +31,7 @@ export async function startTls(folder: string, target: string) {
       each.on("error", () => [socket, upstream].map((end) => end.destroy()));
     socket.pipe(upstream).pipe(socket);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server);
   return {
     environment: {
       AWS_ENDPOINT_URL: `https://127.0.0.1:${port}`,

@@ -16,7 +16,6 @@ async function useFilled(change: (orders: OrderStore) => Partial<OrderStore> = (
   return useSession({ store: { ...rest, orders: { ...orders, ...change(orders) } } });
 }
 
-/** The last step of an import. */
 async function importLines(
   lines: string,
   { orders }: ReturnType<typeof createMemoryStore> = createMemoryStore(),

@@ -4,9 +4,7 @@ import { createDnsResolver } from "../../../lib/node/dns-resolver.ts";
 import { type Failure, startDnsServer } from "../../support/dns-server.ts";
 
 export const HOST = "orders.example.com";
-/** The platform host of these tests. */
 export const TARGET = "d-1a2b3c.platform.example.net";
-/** The record that `HOST` needs. */
 export const CORRECT = `${HOST} CNAME ${TARGET}`;
 
 /** The part of a fix that names the name servers of the base zone. */

@@ -5,7 +5,6 @@ import type { DnsAnswer, DnsResolver, RecordType } from "../../../lib/domains/ve
 const HOST = "orders.example.com";
 const TARGET = "d-1.platform.example.net";
 
-/** Answers by `NAME TYPE`. */
 type Answers = Readonly<Record<string, DnsAnswer>>;
 
 const found = (...records: readonly unknown[]) => ({ outcome: "found", records }) as DnsAnswer;

@@ -1,7 +1,6 @@
 /** Bytes for a socket: valid requests with hostile content, pipelined ones, damaged ones, and garbage. */
 import fc from "fast-check";
 
-/** The parts of a request. */
 interface HostileRequest {
   readonly method: string;
   /** Including the query. */

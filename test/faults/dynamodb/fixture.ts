@@ -1,35 +1,20 @@
 /** Tables in an emulator with orders and one key, and the service over them behind a faulty proxy. */
 
-import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.ts";
+import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { createHandler } from "../../../lib/http/handler.ts";
 import { startNodeServer } from "../../../lib/node/index.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
 import { clientFor, type Emulator, environmentFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
-import { type DynamodbProxy, startProxy } from "../../support/dynamodb/proxy.ts";
-import { PER_MINUTE, recordAt } from "../mixed-requests.ts";
-import { createRequester, type SendRequest } from "../requester.ts";
-
-const NOW = Date.UTC(2026, 10, 20, 12);
-
-/** A service whose DynamoDB is behind a faulty proxy. */
-export interface ProxiedService {
-  readonly proxy: DynamodbProxy;
-  readonly send: SendRequest;
-  /** The store of the service, through the proxy. */
-  readonly store: Store;
-  /** The same tables without the proxy. */
-  readonly direct: Store;
-  readonly prefix: string;
-  readonly key: { readonly accountId: string; readonly hash: string };
-  [Symbol.asyncDispose](): Promise<void>;
-}
+import { startProxy } from "../../support/dynamodb/proxy.ts";
+import { recordAt } from "../mixed-requests.ts";
+import { createRequester } from "../requester.ts";
+import { createKey, NOW } from "../service.ts";
 
 let services = 0;
 
-/** Starts the service over new tables of an emulator. */
-export async function startProxiedService(emulator: Emulator, orders: number): Promise<ProxiedService> {
+export async function startProxiedService(emulator: Emulator, orders: number) {
   const prefix = `faulty${services++}`;
   const client = clientFor(emulator.endpoint);
   await createDynamodbTables({ prefix, client });
@@ -38,25 +23,16 @@ export async function startProxiedService(emulator: Emulator, orders: number): P
     status: "pending",
   }));
   const direct = createDynamodbStore({ prefix, client });
-  const accounts = createAccounts({ store: direct.accounts, environment: "test", clock: () => NOW });
-  await accounts.create("shop", {
-    plan: "enterprise",
-    customLimits: { perMinute: PER_MINUTE, perDay: 100 * PER_MINUTE },
-  });
-  const { key } = (await accounts.issueKey("shop")) as IssuedKey;
-  const [{ hash = "" } = {}] = (await direct.accounts.find("shop"))?.keys ?? [];
+  const key = await createKey(direct.accounts);
 
   const proxy = await startProxy(emulator.endpoint);
   const store = await openStore(proxy.port, prefix);
-  const handler = createHandler({
-    store,
-    clock: () => NOW,
-  });
+  const handler = createHandler({ store, clock: () => NOW });
   const server = await startNodeServer({ handler, port: 0 });
   return {
     ...{ proxy, store, direct, prefix },
     send: createRequester(server.url, key),
-    key: { accountId: "shop", hash },
+    key: { accountId: "shop", hash: hashKey(key) },
     async [Symbol.asyncDispose]() {
       await server.close({ graceMs: 0 });
       await store.close();

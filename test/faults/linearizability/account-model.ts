@@ -21,7 +21,6 @@ import type { Instant } from "../../../lib/core/time.ts";
 import type { PlanAssignment } from "../../../lib/plans/plan-limits.ts";
 import type { Model } from "./checker.ts";
 
-/** A call on one account. */
 export type AccountCall = { readonly account: string } & (
   | { readonly kind: "find" }
   | { readonly kind: "admit"; readonly hash: string; readonly at: Instant }
@@ -45,7 +44,6 @@ export type AccountCallResult =
 /** Two rejections in a minute, after its grace, start a ban that ends within the next one. */
 export const POLICY: BanPolicy = { maxRejections: 1, durationMs: 45_000 };
 
-/** Performs the call. */
 export async function callAccount(store: AccountStore, call: AccountCall): Promise<AccountCallResult> {
   const operator = (at: Instant) => createAccounts({ store, environment: "test", clock: () => at });
   const { account: accountId } = call;

@@ -3,16 +3,12 @@ import { type AccountCall, type AccountCallResult, callAccount } from "./account
 import type { Operation } from "./checker.ts";
 import { callOrder, type OrderCall, type OrderCallResult } from "./order-model.ts";
 
-/** A call of either port. */
 export type Call = OrderCall | AccountCall;
 
-/** The result of a call. */
 export type CallResult = OrderCallResult | AccountCallResult;
 
-/** Performs a call. */
 export function performCall(store: Store, call: Call): Promise<CallResult> {
   return "order" in call ? callOrder(store.orders, call) : callAccount(store.accounts, call);
 }
 
-/** A history of both ports. */
 export type History = readonly Operation<Call, CallResult>[];

@@ -15,7 +15,6 @@ const register: Model<number, Call, number> = {
   keyOf: String,
 };
 
-/** A call that began and completed at these instants. */
 function completedCall(invoked: number, to: number, call: Call, result: number): Operation<Call, number> {
   return { call, invoked: BigInt(invoked), completed: { at: BigInt(to), result } };
 }

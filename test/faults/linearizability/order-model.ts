@@ -6,7 +6,6 @@ import type { ApplyResult, OrderStore } from "../../../lib/orders/order-store.ts
 import { toLine } from "../../../lib/orders/wire.ts";
 import type { Model } from "./checker.ts";
 
-/** A call on one order. */
 export type OrderCall =
   | { readonly order: bigint; readonly kind: "find" }
   | { readonly order: bigint; readonly kind: OrderEvent; readonly at: Instant };

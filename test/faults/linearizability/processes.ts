@@ -8,27 +8,19 @@ import type { Event, Planned, Report } from "./worker-process.ts";
 /** The calls of each process, in concurrent lanes. */
 export type Plan = readonly (readonly (readonly Planned[])[])[];
 
-/** Kills a process after a number of reports. */
 export interface Kill {
   readonly process: number;
   readonly afterReports: number;
 }
 
-/** Processes that record one history after another together. */
-export interface Processes {
-  /** Executes a plan and returns the history. */
-  record(plan: Plan, kill?: Kill): Promise<History>;
-  stop(): Promise<void>;
-}
-
-/** Starts the processes, each on the same store, or on one that makes a mistake of `BROKEN`. */
-export function startProcesses(count: number, address: StoreAddress, mistake = ""): Processes {
+/** Starts processes that record one history after another together, each on the same store, or on one that makes a mistake of `BROKEN`. */
+export function startProcesses(count: number, address: StoreAddress, mistake = "") {
   const program = new URL("worker-process.ts", import.meta.url);
   const start = () => fork(program, [JSON.stringify(address), mistake], { serialization: "advanced" });
   const processes = Array.from({ length: count }, start);
 
   return {
-    async record(plan, kill) {
+    async record(plan: Plan, kill?: Kill): Promise<History> {
       for (const [index, child] of processes.entries()) if (!isAlive(child)) processes[index] = start();
       const parts = plan.map((lanes, index) => follow(processes[index] as ChildProcess, lanes));
       await Promise.all(parts.map(({ ready }) => ready));
@@ -48,6 +40,8 @@ export function startProcesses(count: number, address: StoreAddress, mistake = "
     },
   };
 }
+
+export type Processes = ReturnType<typeof startProcesses>;
 
 function isAlive({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;

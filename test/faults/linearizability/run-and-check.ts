@@ -7,22 +7,10 @@ import { type OrderCall, type OrderCallResult, orderModel } from "./order-model.
 import type { Processes } from "./processes.ts";
 import type { Scenario } from "./scenarios.ts";
 
-/** The result of one scenario. */
-export interface CheckResult {
-  /** Why the history is not linearizable, one text per object. Empty if it is. */
-  readonly violations: readonly string[];
-  readonly operations: number;
-  readonly incomplete: number;
-}
-
 const PLACED_AT = 0;
 
 /** Runs a scenario on a store, reads the final state, and checks the whole history against the rules. */
-export async function runAndCheck(
-  scenario: Scenario,
-  store: Store,
-  processes: Processes,
-): Promise<CheckResult> {
+export async function runAndCheck(scenario: Scenario, store: Store, processes: Processes) {
   const { account, orders, plan, kill } = scenario;
   await store.accounts.create(account);
   await store.orders.place(orders, PLACED_AT);
@@ -33,6 +21,7 @@ export async function runAndCheck(
   ];
   const history = [...recorded, ...(await Promise.all(finalReads.map((call) => timed(store, call))))];
   return {
+    /** Why the history is not linearizable, one text per object. Empty if it is. */
     violations: [
       findViolation(accountModel, account, ofAccount(history, account.id)),
       ...orders.map((order) => {

@@ -11,7 +11,6 @@ import { BROKEN } from "./broken-stores.ts";
 import { type Call, type CallResult, performCall } from "./calls.ts";
 import { type Loss, openLossyStore, withLoss } from "./lossy-store.ts";
 
-/** A call, and which of its messages is lost. */
 export interface Planned {
   readonly call: Call;
   readonly loss?: Loss;

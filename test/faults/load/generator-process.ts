@@ -22,7 +22,6 @@ export interface LoadPlan {
 }
 
 export interface LoadResult {
-  /** Responses by status. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Requests without a response. */
   readonly lost: number;
@@ -43,7 +42,6 @@ process.on("message", () => {
 });
 process.on("disconnect", () => process.exit());
 
-/** The next request, and the order that it cancels. */
 function next(): { bytes: string; order?: number } | undefined {
   const index = sent++;
   if (plan.requests === "cancels") {

@@ -1,42 +1,18 @@
 /** A database on a PostgreSQL server, and the service over it in its own process, as a role that may change only rows. */
 
-import type { ChildProcess } from "node:child_process";
-import type { Store } from "../../../lib/stores/store.ts";
-import { type PostgresProxy, startPostgresProxy } from "../../support/postgres/proxy.ts";
+import { startPostgresProxy } from "../../support/postgres/proxy.ts";
 import type { PostgresServer } from "../../support/postgres/server.ts";
 import { openStore, type StoreAddress } from "../../support/store-address.ts";
-import { createRequester, type SendRequest } from "../requester.ts";
+import { createRequester } from "../requester.ts";
 import { fillStore, startService } from "../service.ts";
-
-/** A service over a PostgreSQL database. */
-export interface ServedPostgres {
-  readonly server: PostgresServer;
-  readonly process: ChildProcess;
-  readonly database: string;
-  /** The role of the service. */
-  readonly role: string;
-  /** The network between the service and the server. */
-  readonly proxy: PostgresProxy;
-  readonly send: SendRequest;
-  /** The key that `send` presents. */
-  readonly key: string;
-  /** Another instance of the store, as the administrator and past the proxy. */
-  readonly store: Store;
-  /** Another instance of the store, exactly as the service has it. */
-  readonly asRole: Store;
-  /** Runs SQL in the database, as the administrator. */
-  sql(text: string): Promise<string>;
-  /** Ends every session of the service. */
-  endSessions(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 let databases = 0;
 
 /** Creates a database with orders, and starts the service over it. */
-export async function servePostgres(server: PostgresServer, orders: number): Promise<ServedPostgres> {
+export async function servePostgres(server: PostgresServer, orders: number) {
   const database = `orders_${databases++}`;
   const role = `service_of_${database}`;
+  /** Runs SQL in the database, as the administrator. */
   const sql = (text: string) => server.sql(text, database);
   await server.sql(`CREATE DATABASE ${database}`);
   await server.sql(`CREATE ROLE ${role} LOGIN`);
@@ -47,6 +23,7 @@ export async function servePostgres(server: PostgresServer, orders: number): Pro
   const proxy = await startPostgresProxy(server.port);
   const url = Object.assign(new URL(proxy.url(server.url(database))), { username: role }).href;
   const service = await startService({ kind: "postgres", connectionString: url });
+  // Instances of the store as the administrator and past the proxy, and exactly as the service has it.
   const [store, asRole] = [
     await openStore(direct),
     await openStore({ kind: "postgres", connectionString: url }),
@@ -65,3 +42,5 @@ export async function servePostgres(server: PostgresServer, orders: number): Pro
     },
   };
 }
+
+export type ServedPostgres = Awaited<ReturnType<typeof servePostgres>>;

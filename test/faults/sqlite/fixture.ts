@@ -1,28 +1,14 @@
 /** A SQLite database, and the service over it in its own process. */
-import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import type { Store } from "../../../lib/stores/store.ts";
-import { createRequester, type SendRequest } from "../requester.ts";
+import { createRequester } from "../requester.ts";
 import { fillStore, startService } from "../service.ts";
 
-/** A service over a database file. */
-export interface ServedDatabase {
-  readonly path: string;
-  readonly process: ChildProcess;
-  readonly send: SendRequest;
-  /** Executes statements on the file over another connection. */
-  executeOutside(sql: string): void;
-  /** Kills the service, and opens its file. */
-  inspect<T>(work: (store: Store) => Promise<T>): Promise<T>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Starts the service over a new database. */
-export async function serveDatabase(orders: number): Promise<ServedDatabase> {
+export async function serveDatabase(orders: number) {
   const folder = mkdtempSync(join(tmpdir(), "store-orders-"));
   const path = join(folder, "orders.db");
   const key = await fillStore({ kind: "sqlite", path }, orders);
@@ -31,12 +17,14 @@ export async function serveDatabase(orders: number): Promise<ServedDatabase> {
     path,
     process,
     send: createRequester(url, key),
-    executeOutside(sql) {
+    /** Executes statements on the file over another connection. */
+    executeOutside(sql: string) {
       const db = new DatabaseSync(path, { timeout: 5_000 });
       db.exec(sql);
       db.close();
     },
-    async inspect(work) {
+    /** Kills the service, and opens its file. */
+    async inspect<T>(work: (store: Store) => Promise<T>) {
       await stop();
       const store = createSqliteStore({ path });
       try {
@@ -51,6 +39,8 @@ export async function serveDatabase(orders: number): Promise<ServedDatabase> {
     },
   };
 }
+
+export type ServedDatabase = Awaited<ReturnType<typeof serveDatabase>>;
 
 /** Locks a database as another writing process does. */
 export function holdLock(path: string): { release(): void } {

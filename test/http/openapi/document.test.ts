@@ -78,7 +78,6 @@ test("it has only values of JSON, so that a writer of YAML that rejects any othe
   expect(openApiDocument()).toStrictEqual(plain(openApiDocument()));
 });
 
-/** Every schema in a part of a document. */
 function schemasIn(value: unknown): readonly Record<string, unknown>[] {
   if (typeof value !== "object" || value === null) return [];
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(schemasIn)];

@@ -5,7 +5,6 @@ import { type RouteNode, routeTree } from "../../../infra/api/route-tree.ts";
 
 const tree = routeTree();
 
-/** The path of each node, from the segments of the nodes above it. */
 function pathsOf(nodes: readonly RouteNode[]): ReadonlyMap<string, string> {
   const paths = new Map<string, string>();
   for (const { key, parent, segment } of nodes) {

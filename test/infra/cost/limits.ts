@@ -12,13 +12,11 @@ const SECONDS = 30 * 86_400;
 /** Assumed: how fast a function reads, compresses and sends. */
 const ORDERS_PER_SECOND = 100_000;
 
-/** A number of requests and of orders. */
 export interface Load {
   readonly requestsAMonth: number;
   readonly orders: number;
 }
 
-/** What one list takes, by the number of orders. */
 export interface ListCost {
   readonly readUnits: number;
   /** As sent: compressed. */

@@ -11,7 +11,6 @@ import { clientFor } from "../../support/dynamodb/emulator.ts";
 import { fillOrders } from "../../support/dynamodb/fill.ts";
 import { startProxy } from "../../support/dynamodb/proxy.ts";
 
-/** What one operation consumes. */
 export interface Consumption {
   readonly operation: string;
   readonly calls: number;
@@ -23,7 +22,6 @@ export interface Consumption {
   readonly logBytes: number;
 }
 
-/** What was measured. */
 export interface Measured {
   readonly operations: readonly Consumption[];
   /** The number of different custom metrics that these operations have written. */

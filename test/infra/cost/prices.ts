@@ -52,7 +52,6 @@ export const PRICES = {
   transfer: flat("Data transfer to the internet", "GB", 0.09 / 1e9),
 } as const satisfies Record<string, Price>;
 
-/** The price of a quantity, in dollars. */
 export function priceOf(name: keyof typeof PRICES, quantity: number): number {
   let from = 0;
   let sum = 0;

@@ -10,7 +10,6 @@ export type Rows = readonly (readonly string[])[];
 
 /** Assumed, because it depends on the platform: the billed duration of a short request. */
 export const DURATION_SECONDS = 0.02;
-/** The default of a stack. */
 export const MEMORY_GB = 0.5;
 /** Response bytes that a function streams without a charge. */
 export const FREE_STREAM_BYTES = 6e6;
@@ -26,13 +25,11 @@ const ALARMS = planAlarms(MONITORED).length;
 /** A rate limit is one rule. */
 const WEB_ACL_RULES = 1;
 
-/** The tables of infra/cost.md. */
 export const costTables = (measured: Measured): readonly Rows[] => [
   ...[consumptionRows, millionRows, monthRows, settingRows, alternativeRows].map((rows) => rows(measured)),
   priceRows(),
 ];
 
-/** The prices. */
 function priceRows(): Rows {
   const rows = Object.values(PRICES).map(({ what, unit, tiers }) => {
     const scale = unit === "million" ? 1e6 : unit === "GB" && (tiers[0]?.[1] ?? 0) < 1e-3 ? 1e9 : 1;
@@ -46,7 +43,6 @@ function priceRows(): Rows {
   return [["price", "per", "us-east-1"], ...rows];
 }
 
-/** What each operation consumes. */
 function consumptionRows({ operations }: Measured): Rows {
   const rows = operations.map(({ operation, calls, writeUnits, readUnits, bytes, logBytes }) =>
     [operation, calls, writeUnits, readUnits, bytes, logBytes].map((cell) => cell.toLocaleString("en-US")),

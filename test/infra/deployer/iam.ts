@@ -99,7 +99,6 @@ function listOf(value: string | readonly string[]): readonly string[] {
   return typeof value === "string" ? [value] : value;
 }
 
-/** A role in an account. */
 export interface Role {
   readonly arn: string;
   readonly trust: Policy;
@@ -132,7 +131,6 @@ export function createAccount(managed: Readonly<Record<string, Policy>>, initial
   const key = (boundary: string | undefined): Context =>
     boundary === undefined ? {} : { "iam:PermissionsBoundary": boundary };
 
-  /** The actions of a role. */
   const as = (actor: string) => ({
     may: (request: Request) => may(actor, request),
     createRole(role: Omit<Role, "policies">) {

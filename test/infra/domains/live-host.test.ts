@@ -60,13 +60,11 @@ async function refusalOf(
   return [...errors].join();
 }
 
-/** DNS in which the host leads to the stack. */
 const leadingHere = await startDnsServer(`
   ${HOST} CNAME ${target(HOST)}
   ${target(HOST)} A 192.0.2.1
   _0123.${HOST} CNAME _4567.acm-validations.aws
 `);
-/** The same, from the name servers of Cloudflare. */
 const atCloudflare = await startDnsServer(`
   example.com NS ada.ns.cloudflare.com
   ${HOST} CNAME ${target(HOST)}

@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDynamodbStore } from "../../../lib/stores/dynamodb/index.ts";
 import { damageItem } from "../../stores/dynamodb/contract-on-dynalite.ts";
 import { clientFor } from "../../support/dynamodb/emulator.ts";
+import { listenOn } from "../../support/free-port.ts";
 import { cloud } from "../harness/cloud.ts";
 import { type Deployed, deploy } from "../harness/deployed.ts";
 import { type Outcome, ofType, run } from "../harness/program.ts";
@@ -31,9 +30,7 @@ let outcome: Outcome;
 let deployed: Deployed;
 let store: ReturnType<typeof createDynamodbStore>;
 beforeAll(async () => {
-  eventBridge.listen(0, "127.0.0.1");
-  await once(eventBridge, "listening");
-  const { port } = eventBridge.address() as AddressInfo;
+  const port = await listenOn(eventBridge);
   const config = { "store-orders:events": { bus: "default" } };
   outcome = await run({ stack: "staging", config, bundle: true, cloud: cloud() });
   deployed = await deploy(outcome, {

@@ -1,7 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,6 +10,7 @@ import { createAccounts, type IssuedKey } from "../../../lib/accounts/accounts.t
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { baseEnvironment, waitForExit } from "../../support/command-line.ts";
 import { clientFor, type Emulator, environmentFor, startEmulator } from "../../support/dynamodb/emulator.ts";
+import { listenOn } from "../../support/free-port.ts";
 
 let emulator: Emulator;
 let key = "";
@@ -99,7 +99,6 @@ async function start(role: "api" | "list" | "events", endpoint = emulator.endpoi
   return { ...seen, stderr };
 }
 
-/** Passes connections on. */
 async function countConnections(endpoint: string): Promise<{ server: Server; address: string }> {
   const { port } = new URL(endpoint);
   const server = createServer((socket) => {
@@ -108,9 +107,8 @@ async function countConnections(endpoint: string): Promise<{ server: Server; add
       each.on("error", () => {}).on("close", () => [socket, upstream].map((end) => end.destroy()));
     socket.pipe(upstream).pipe(socket);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
-  return { server, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { server, address: `http://127.0.0.1:${await listenOn(server)}` };
 }
 
 describe("a function that starts", () => {
@@ -133,9 +131,8 @@ describe("a function that starts", () => {
 
   test("loads while DynamoDB does not respond, without waiting for it longer than half a second", async () => {
     const silent = createServer(() => {});
-    await once(silent.listen(0, "127.0.0.1"), "listening");
     onTestFinished(() => void silent.close());
-    const { loadMs, body } = await start("api", `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const { loadMs, body } = await start("api", `http://127.0.0.1:${await listenOn(silent)}`);
     // A call ends after four seconds.
     expect(loadMs).toBeLessThan(3_500);
     expect(JSON.parse(body).code).toBe("store_unavailable");

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenOn } from "../../support/free-port.ts";
 import { homeOfPackages } from "../../support/install-packages.ts";
 
 /** The raw output of a function for one invocation. */
@@ -13,15 +13,6 @@ export interface Posted {
   readonly chunks: readonly Buffer[];
   /** Contain the error of a stream that ended early. */
   readonly trailers: NodeJS.Dict<string>;
-}
-
-/** A function that runs under the real runtime client, against a Runtime API of the tests. */
-export interface RunningFunction {
-  /** Invokes the function with an event. With `disconnects`, the Runtime API ends the exchange after the first chunk. */
-  invoke(event: object, options?: { readonly disconnects?: boolean }): Promise<Posted>;
-  /** Everything that it wrote to standard output and standard error. */
-  log(): string;
-  stop(): Promise<void>;
 }
 
 interface Invocation {
@@ -45,12 +36,12 @@ function runtimeClient(built: string | undefined) {
   };
 }
 
-/** Starts a function of the bundle in a folder, as Lambda does: `entry.list` or `entry.api`. */
+/** Starts a function of the bundle in a folder under the real runtime client, as Lambda does: `entry.list` or `entry.api`. */
 export async function runFunction(
   folder: string,
   name: string,
   environment: Readonly<Record<string, string>>,
-): Promise<RunningFunction> {
+) {
   const invocations = new Map<string, Invocation>();
   const waiting: string[] = [];
   let idle: ServerResponse | undefined;
@@ -84,14 +75,12 @@ export async function runFunction(
   });
   // A function may take longer than the default. Its next request would meet a connection that the server closes.
   server.keepAliveTimeout = 0;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
 
   const child = spawn(process.execPath, [...RUNTIME_CLIENT.arguments, name], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${await listenOn(server)}`,
       ...RUNTIME_CLIENT.environment,
       AWS_LAMBDA_FUNCTION_NAME: name,
       AWS_LAMBDA_FUNCTION_VERSION: "1",
@@ -117,7 +106,8 @@ export async function runFunction(
 
   let count = 0;
   return {
-    invoke(event, { disconnects = false } = {}) {
+    /** Invokes the function with an event. With `disconnects`, the Runtime API ends the exchange after the first chunk. */
+    invoke(event: object, { disconnects = false } = {}) {
       const id = `invocation-${count++}`;
       const posted = Promise.withResolvers<Posted>();
       invocations.set(id, { event, disconnects, posted });
@@ -125,6 +115,7 @@ export async function runFunction(
       dispatch();
       return posted.promise;
     },
+    /** Everything that it wrote to standard output and standard error. */
     log: () => log,
     async stop() {
       server.close();
@@ -136,6 +127,8 @@ export async function runFunction(
     },
   };
 }
+
+export type RunningFunction = Awaited<ReturnType<typeof runFunction>>;
 
 async function receive(request: IncomingMessage, as: Posted["as"], disconnects: boolean): Promise<Posted> {
   const chunks: Buffer[] = [];

@@ -11,12 +11,10 @@ import { UNKNOWN, type Value } from "./wire.ts";
 export interface World {
   readonly zones?: readonly CloudflareZone[];
   readonly records?: readonly ZoneRecord[];
-  /** The zones at Route 53, and what is in them. */
   readonly hostedZones?: readonly HostedZone[];
   readonly recordSets?: readonly RecordSet[];
   /** True if the provider ignores the filters of queries for DNS records. */
   readonly ignoresFilters?: boolean;
-  /** The certificates that ACM has. */
   readonly certificates?: readonly AcmCertificate[];
   /** The provider functions that fail. */
   readonly unavailable?: readonly string[];
@@ -24,7 +22,6 @@ export interface World {
   readonly failing?: Readonly<Record<string, string>>;
 }
 
-/** A certificate at ACM. */
 export interface AcmCertificate {
   readonly host: string;
   readonly status: string;
@@ -34,7 +31,6 @@ export interface AcmCertificate {
   readonly tags?: Value;
 }
 
-/** An active zone. */
 export function zone(name: string, changes: Partial<CloudflareZone> = {}): CloudflareZone {
   return {
     id: `zone-of-${name}`,

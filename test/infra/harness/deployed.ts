@@ -5,7 +5,7 @@ import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
 import { clientFor, EMULATED, startEmulator } from "../../support/dynamodb/emulator.ts";
 import { startProxy } from "../../support/dynamodb/proxy.ts";
 import { type GatewayResponse, readBuffered, readStreamed } from "../functions/gateway.ts";
-import { type Posted, type RunningFunction, runFunction } from "../functions/runtime-api.ts";
+import { type RunningFunction, runFunction } from "../functions/runtime-api.ts";
 import type { Recording, Registration } from "./engine.ts";
 import { find, ofType } from "./program.ts";
 import type { Value } from "./wire.ts";
@@ -17,28 +17,8 @@ interface Calls {
   readonly denied: ReadonlySet<string>;
 }
 
-/** The resources of a run in operation: tables in the emulator, functions under the runtime client, the API's routes. */
-export interface Deployed {
-  /** The DynamoDB endpoint without authorization. */
-  readonly endpoint: string;
-  /** By the logical name of a function. */
-  readonly calls: ReadonlyMap<string, Calls>;
-  /** The queries that DynamoDB still answers, and whether it is down altogether. */
-  readonly faults: { queriesLeft: number; isDown: boolean };
-  /** Sends a request to a host of the API. */
-  fetch(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<GatewayResponse>;
-  /** Invokes a function by its logical name. */
-  invoke(name: string, event: object): Promise<Posted>;
-  /** Everything that a function wrote. */
-  log(name: string): string;
-  stop(): Promise<void>;
-}
-
-/** Starts what a run registered, with further variables in the environment. All else is derived from the registrations. */
-export async function deploy(
-  recording: Recording,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Deployed> {
+/** Starts what a run registered, tables in the emulator and functions under the runtime client, with further variables in the environment. All else is derived from the registrations. */
+export async function deploy(recording: Recording, environment: Readonly<Record<string, string>> = {}) {
   const emulator = await startEmulator("all-old");
   const client = clientFor(emulator.endpoint);
   for (const { inputs } of ofType(recording, "aws:dynamodb/table:Table"))
@@ -47,6 +27,7 @@ export async function deploy(
 
   const running = new Map<string, RunningFunction>();
   const calls = new Map<string, Calls & { close(): Promise<void> }>();
+  /** The queries that DynamoDB still answers, and whether it is down altogether. */
   const faults = { queriesLeft: Number.POSITIVE_INFINITY, isDown: false };
   const folders: string[] = [];
   for (const { name, inputs } of ofType(recording, "aws:lambda/function:Function")) {
@@ -76,10 +57,17 @@ export async function deploy(
   }
 
   return {
+    /** The DynamoDB endpoint without authorization. */
     endpoint: emulator.endpoint,
+    /** By the logical name of a function. */
     calls,
     faults,
-    async fetch(method, url, headers = {}) {
+    /** Sends a request to a host of the API. */
+    async fetch(
+      method: string,
+      url: string,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<GatewayResponse> {
       const { host, pathname, searchParams } = new URL(url);
       const path = pathOfApi(recording, host, pathname);
       const integration = integrationFor(recording, method, path);
@@ -91,9 +79,10 @@ export async function deploy(
         ? readStreamed(posted)
         : readBuffered(posted);
     },
-    invoke: (name, event) =>
+    invoke: (name: string, event: object) =>
       running.get(name)?.invoke(event) ?? Promise.reject(new Error(`No function is named ${name}.`)),
-    log: (name) => running.get(name)?.log() ?? "",
+    /** Everything that a function wrote. */
+    log: (name: string) => running.get(name)?.log() ?? "",
     async stop() {
       await Promise.all([...running.values()].map((each) => each.stop()));
       await Promise.all([...calls.values()].map((proxy) => proxy.close()));
@@ -103,7 +92,8 @@ export async function deploy(
   };
 }
 
-/** The calls that a policy allows on tables. */
+export type Deployed = Awaited<ReturnType<typeof deploy>>;
+
 function allowedOnTables(policy: Value | undefined): readonly string[] {
   const { Statement } = policy as unknown as { Statement: readonly { Action: string[]; Resource: string }[] };
   return Statement.flatMap(({ Action, Resource }) =>
@@ -157,7 +147,6 @@ async function unpack(code: Value | undefined): Promise<string> {
   return folder;
 }
 
-/** The hostname of API Gateway. */
 export const PLATFORM = "api123.execute-api.eu-central-1.amazonaws.com";
 
 /** The path within the API: on the API Gateway hostname it follows the stage, on a mapped host nothing. */
@@ -203,7 +192,6 @@ function functionBehind(recording: Recording, uri: string): string {
   return physical.replace(/-1a2b3c4$/, "");
 }
 
-/** A request as the gateway passes it on. */
 interface GatewayRequest {
   readonly method: string;
   readonly host: string;

@@ -23,7 +23,6 @@ export interface CloudResource {
   readonly outputs: Readonly<Record<string, Value>>;
 }
 
-/** A resource in the state of a stack. */
 export interface StateEntry extends CloudResource {
   readonly registration: Registration;
 }
@@ -45,7 +44,6 @@ export interface Deployment {
   complete(): Promise<void>;
 }
 
-/** What a run is started with. */
 export interface DeploymentOptions {
   readonly cloud: Cloud;
   readonly previous: State;

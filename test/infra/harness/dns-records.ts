@@ -2,7 +2,6 @@ import { domainToUnicode } from "node:url";
 import type { Registration } from "./registration.ts";
 import type { Value } from "./wire.ts";
 
-/** A DNS record as Cloudflare returns it. */
 export interface ZoneRecord {
   readonly id: string;
   readonly zone: string;

@@ -24,19 +24,16 @@ export interface Invoke {
   readonly args: Readonly<Record<string, Value>>;
 }
 
-/** Everything that an engine has received. */
 export interface Recording {
   readonly registrations: Registration[];
   readonly invokes: Invoke[];
   /** By URN: what the engine did, or in a preview would do, in this order. */
   readonly operations: ReadonlyMap<string, Operation>;
-  /** The state of the stack after the run. */
   readonly state: State;
   readonly logs: { readonly severity: number; readonly message: string }[];
   stackOutputs: Readonly<Record<string, Value>>;
 }
 
-/** A running engine. */
 export interface Engine {
   readonly address: string;
   readonly recording: Recording;

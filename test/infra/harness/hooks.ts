@@ -8,11 +8,9 @@ import type { Registration } from "./registration.ts";
 
 type Callback = InstanceType<typeof callback.Callback>;
 
-/** The hooks that a program registers, by name. */
 export interface Hooks {
   addErrorHook(request: InstanceType<typeof resource.RegisterErrorHookRequest>): void;
   addResourceHook(request: InstanceType<typeof resource.RegisterResourceHookRequest>): void;
-  /** Calls an error hook, as the engine does when an operation has failed. */
   callErrorHook(name: string, of: Registration, inputs: Inputs, failure: string): Promise<void>;
   /** Calls a hook before a deletion. Returns the reason why the engine stops, if it does. */
   beforeDelete(name: string, entry: StateEntry): Promise<string | undefined>;

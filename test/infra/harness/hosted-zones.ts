@@ -1,7 +1,6 @@
 import type { Registration } from "./registration.ts";
 import type { Value } from "./wire.ts";
 
-/** A hosted zone of Route 53. */
 export interface HostedZone {
   readonly id: string;
   readonly name: string;

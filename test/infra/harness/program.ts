@@ -19,7 +19,6 @@ const NO_BUNDLING = ["--import", new URL("no-bundling.ts", import.meta.url).href
 /** Every resource collects a stack trace, which takes a third of a run. */
 const NODE_FLAGS = ["--max-semi-space-size=64", "--stack-trace-limit=0"];
 
-/** A program and its environment. */
 export interface RunOptions {
   /** @default the project's program */
   readonly program?: string;
@@ -39,14 +38,12 @@ export interface RunOptions {
   readonly languageHost?: boolean;
 }
 
-/** The result of a run. */
 export interface Outcome extends Recording {
   readonly code: number;
   /** All errors that the engine received, and all other output of a language host. */
   readonly errors: string;
 }
 
-/** The configuration in a stack file of the project. */
 export function stackFile(stack: string): Readonly<Record<string, unknown>> {
   return parse(readFileSync(`Pulumi.${stack}.yaml`, "utf8")).config;
 }
@@ -160,7 +157,6 @@ export function find({ registrations }: Pick<Recording, "registrations">, name: 
   return found;
 }
 
-/** The registrations of a type. */
 export function ofType(
   { registrations }: Pick<Recording, "registrations">,
   type: string,

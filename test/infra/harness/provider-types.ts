@@ -52,7 +52,6 @@ function custom(registrations: readonly Registration[]): readonly Registration[]
   return registrations.filter((each) => each.custom && !each.type.startsWith("pulumi:"));
 }
 
-/** True if the inputs of a type of resource have a property. */
 export function hasInput(type: string, property: string): boolean {
   const { path, resource } = partsOf(type);
   const declarations = readFileSync(join(process.cwd(), "node_modules", `${path}.d.ts`), "utf8");

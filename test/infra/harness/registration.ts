@@ -10,7 +10,6 @@ export interface Registration {
   readonly parent: string;
   readonly custom: boolean;
   readonly inputs: Readonly<Record<string, Value>>;
-  /** The URNs of the resources that it depends on. */
   readonly dependencies: readonly string[];
   /** Those of them that follow from no input: the program has named them. */
   readonly dependsOn: readonly string[];
@@ -33,7 +32,6 @@ export type Alias =
   | { readonly urn: string }
   | { readonly name: string; readonly type: string; readonly parent: string; readonly isRoot: boolean };
 
-/** The run that an engine belongs to. */
 export interface RunKind {
   readonly project: string;
   readonly stack: string;
@@ -52,7 +50,6 @@ export function urnOf(
   return `urn:pulumi:${stack}::${project}::${parentType}${type}::${name}`;
 }
 
-/** Decodes a registration request. */
 export function toRegistration(
   request: InstanceType<typeof resource.RegisterResourceRequest>,
   inputs: unknown,

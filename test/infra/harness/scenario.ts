@@ -4,7 +4,6 @@ import type { ZoneRecord } from "./dns-records.ts";
 import type { Recording } from "./engine.ts";
 import { type Outcome, ofType, type RunOptions, run, stackFile } from "./program.ts";
 
-/** The configuration of the production stack. */
 export const production = stackFile("production");
 /** The same with every setting that adds something, and one that changes the shape of the API. */
 export const everything = {
@@ -18,7 +17,6 @@ export const everything = {
   "store-orders:timeoutSeconds": 60,
   "store-orders:waf": { requestsPerFiveMinutes: 3_000 },
 };
-/** A redirect to the primary. */
 export const redirectFrom = (name: string) => ({ from: name, to: "orders.example.com" });
 /** The configuration of the production stack with other domains and other changes. */
 export const withDomains = (domains: unknown, more: Readonly<Record<string, unknown>> = {}) => ({
@@ -26,12 +24,10 @@ export const withDomains = (domains: unknown, more: Readonly<Record<string, unkn
   "store-orders:domains": domains,
   ...more,
 });
-/** An update of the production stack. */
 export const update = (
   config: Readonly<Record<string, unknown>>,
   options: Partial<Pick<RunOptions, "cloud" | "state" | "dns" | "preview">> = {},
 ) => run({ stack: "production", config, cloud: cloud(), ...options });
-/** Expects a run to succeed. */
 export const success = async (run: Promise<Outcome>) => {
   const outcome = await run;
   expect({ code: outcome.code, errors: outcome.errors }).toEqual({ code: 0, errors: "" });

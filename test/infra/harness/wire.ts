@@ -15,7 +15,6 @@ const KINDS: Readonly<Record<string, string>> = {
   "0def7320c3a5731c473e5ecbe6d01bc7": "archive",
 };
 
-/** A secret between processes. */
 export function wireSecret(value: string): { [key: string]: string } {
   return { [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value };
 }

@@ -13,7 +13,6 @@ export interface Service extends Omit<SettingsInput, "domains"> {
   readonly isRejected?: boolean;
 }
 
-/** A host of an API of its own. */
 export interface OwnHost {
   readonly host: string;
   /** Whether it is a child of the first service. */

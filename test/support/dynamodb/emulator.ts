@@ -2,19 +2,11 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 
-/** A running emulator. */
-export interface Emulator {
-  readonly endpoint: string;
-  readonly port: number;
-  /** Kills the process. */
-  stop(): Promise<void>;
-}
-
 /** Starts dynalite in a separate process. `all-old` returns the old item of a failed condition, as AWS does. */
 export async function startEmulator(
   oldItems: "as-is" | "all-old",
   { port = 0, directory }: { port?: number; directory?: string } = {},
-): Promise<Emulator> {
+) {
   const program = new URL("emulator-process.ts", import.meta.url);
   const child = fork(program, [oldItems, String(port), ...(directory === undefined ? [] : [directory])]);
   const listening = await Promise.race([once(child, "message"), once(child, "exit")]);
@@ -35,6 +27,8 @@ export async function startEmulator(
     },
   };
 }
+
+export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
 /** Region and credentials for an emulator, which accepts any. */
 export const EMULATED = {

@@ -23,7 +23,6 @@ export type Fault =
   /** Forwards it for a page of few or no rows, which is not the last page. */
   | "shorten";
 
-/** A counter for every fault. */
 export function createFaultCounts(): Record<Fault, number> {
   return {
     ...{ pass: 0, throttle: 0, error: 0, deny: 0, garble: 0, cut: 0 },
@@ -31,7 +30,6 @@ export function createFaultCounts(): Record<Fault, number> {
   };
 }
 
-/** A response that the engine has not sent. */
 export interface FaultResponse {
   readonly status: number;
   readonly contentType: string;

@@ -1,49 +1,28 @@
 import { once } from "node:events";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { listenOn } from "../free-port.ts";
 import { consumedUnits } from "./consumed-units.ts";
 import { createFaultCounts, type Fault, responseTo } from "./fault-responses.ts";
 
-/** A request to the engine. */
 export interface ProxiedRequest {
   /** For example `UpdateItem`. */
   readonly operation: string;
   readonly table: string;
-  /** The index that is read. */
   readonly index?: string | undefined;
   /** The identifier of the item, of a request to one item of the accounts. */
   readonly item?: string | undefined;
   /** The client's attempt, from 1. */
   readonly attempt: number;
-  /** True for a page that continues another one. */
   readonly continues: boolean;
 }
 
-/** A proxy in front of DynamoDB that records every request and injects faults. */
-export interface DynamodbProxy {
-  readonly endpoint: string;
-  readonly port: number;
-  /** Chooses the fault of each request. */
-  chooseFault: (request: ProxiedRequest) => Fault;
-  /** Runs after the engine has done a request and before its response is lost. */
-  beforeLoss?: (() => Promise<unknown>) | undefined;
-  /** Returns the operations since the last call, in order. */
-  takeOperations(): readonly string[];
-  /** Returns the capacity units of the operations since the last call, in order. Once called, they are counted. */
-  takeUnits(): readonly number[];
-  /** How many requests got each fault. */
-  readonly faults: Record<Fault, number>;
-  /** By table: the writes that the engine has done, and those of them whose response did not arrive. */
-  readonly writes: Map<string, { done: number; unanswered: number }>;
-  close(): Promise<void>;
-}
-
-/** Starts a proxy in front of an endpoint, which may be left out if no request is forwarded. */
+/** Starts a proxy in front of DynamoDB that records every request and injects faults. The endpoint may be left out if no request is forwarded. */
 export async function startProxy(
   endpoint = "http://127.0.0.1:0",
-  chooseFault: DynamodbProxy["chooseFault"] = () => "pass",
-): Promise<DynamodbProxy> {
+  chooseFault: (request: ProxiedRequest) => Fault = () => "pass",
+) {
   const agent = new http.Agent({ keepAlive: true });
   let operations: string[] = [];
   /** Not counted before they are first taken, because counting them changes each request. */
@@ -122,17 +101,23 @@ export async function startProxy(
     return { status: answer.statusCode ?? 502, headers: kept, body: await buffer(answer) };
   }
 
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const proxy: DynamodbProxy = {
-    ...{ endpoint: `http://127.0.0.1:${port}`, port, chooseFault },
+  const port = await listenOn(server);
+  const proxy = {
+    ...{ endpoint: `http://127.0.0.1:${port}`, port },
+    chooseFault,
+    /** Runs after the engine has done a request and before its response is lost. */
+    beforeLoss: undefined as (() => Promise<unknown>) | undefined,
+    /** How many requests got each fault. */
     faults: createFaultCounts(),
-    writes: new Map(),
+    /** By table: the writes that the engine has done, and those of them whose response did not arrive. */
+    writes: new Map<string, { done: number; unanswered: number }>(),
+    /** Returns the operations since the last call, in order. */
     takeOperations() {
       const taken = operations;
       operations = [];
       return taken;
     },
+    /** Returns the capacity units of the operations since the last call, in order. Once called, they are counted. */
     takeUnits() {
       const taken = units ?? [];
       units = [];
@@ -169,3 +154,5 @@ function emptyPage(body: Buffer, { ExclusiveStartKey: start }: Input): Buffer {
   if (start === undefined) return body;
   return Buffer.from(JSON.stringify({ Items: [], Count: 0, ScannedCount: 0, LastEvaluatedKey: start }));
 }
+
+export type DynamodbProxy = Awaited<ReturnType<typeof startProxy>>;

@@ -1,19 +1,9 @@
 /** A client that sends bytes unchanged. */
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { type ParsedResponse, type ParsedResponses, parseResponses } from "./raw-responses.ts";
 
-/** One connection to a server. */
-export interface RawConnection {
-  readonly socket: Socket;
-  send(bytes: string): void;
-  /** Resolves when that many responses have been received, or the connection has ended. */
-  responses(count: number): Promise<ParsedResponses>;
-  /** Resolves when the connection has ended, with everything received. */
-  closed(): Promise<ParsedResponses>;
-}
-
 /** Opens a connection. `methods` are those of the requests in order; they are needed if one is `HEAD`. */
-export function openSocket(url: string, methods: readonly string[] = []): RawConnection {
+export function openSocket(url: string, methods: readonly string[] = []) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setNoDelay();
   const responses: ParsedResponse[] = [];
@@ -61,8 +51,12 @@ export function openSocket(url: string, methods: readonly string[] = []): RawCon
 
   return {
     socket,
-    send: (bytes) => void socket.write(bytes, "latin1"),
-    responses: (count) => until(() => responses.length >= count),
+    send: (bytes: string) => void socket.write(bytes, "latin1"),
+    /** Resolves when that many responses have been received, or the connection has ended. */
+    responses: (count: number) => until(() => responses.length >= count),
+    /** Resolves when the connection has ended, with everything received. */
     closed: () => until(() => false),
   };
 }
+
+export type RawConnection = ReturnType<typeof openSocket>;

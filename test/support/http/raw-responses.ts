@@ -1,6 +1,5 @@
 /** A strict parser of HTTP responses. Unlike a client, it tolerates nothing. */
 
-/** One complete response. */
 export interface ParsedResponse {
   readonly status: number;
   readonly version: string;

@@ -8,18 +8,6 @@ import { connect, createServer, type Socket } from "node:net";
  */
 export type NetworkFault = "none" | "refuse" | "lose response" | "lose request" | "hang" | "full" | "forget";
 
-/** A proxy before a PostgreSQL server, which injects the faults of a network. */
-export interface PostgresProxy {
-  readonly port: number;
-  /** The connection string of the server, with the port of the proxy. */
-  url(serverUrl: string): string;
-  /** Sets the fault. One that loses something happens once. */
-  inject(fault: NetworkFault): void;
-  /** How many responses or requests were lost. */
-  readonly lost: number;
-  close(): Promise<void>;
-}
-
 /** The message with which a server answers a COMMIT that was done: `C`, its length, and its name. */
 const COMMIT_DONE = Buffer.from("C\0\0\0\x0bCOMMIT\0");
 /** The same for a statement with one row that was a transaction of its own: afterwards, none is open. */
@@ -52,8 +40,8 @@ function usesPrepared(messages: Buffer): boolean {
 
 const [PARSE, BIND] = [0x50, 0x42];
 
-/** Starts a proxy before the server at a port of this machine. */
-export async function startPostgresProxy(serverPort: number): Promise<PostgresProxy> {
+/** Starts a proxy before the PostgreSQL server at a port of this machine, which injects the faults of a network. */
+export async function startPostgresProxy(serverPort: number) {
   let fault: NetworkFault = "none";
   let lost = 0;
   const sockets = new Set<Socket>();
@@ -98,11 +86,14 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
   const { port } = server.address() as { port: number };
   return {
     port,
+    /** How many responses or requests were lost. */
     get lost() {
       return lost;
     },
-    url: (serverUrl) => Object.assign(new URL(serverUrl), { port: `${port}` }).href,
-    inject(next) {
+    /** The connection string of the server, with the port of the proxy. */
+    url: (serverUrl: string) => Object.assign(new URL(serverUrl), { port: `${port}` }).href,
+    /** Sets the fault. One that loses something happens once. */
+    inject(next: NetworkFault) {
       fault = next;
       if (next === "refuse") for (const socket of sockets) socket.destroy();
       if (next === "hang") return;
@@ -118,3 +109,5 @@ export async function startPostgresProxy(serverPort: number): Promise<PostgresPr
     },
   };
 }
+
+export type PostgresProxy = Awaited<ReturnType<typeof startPostgresProxy>>;

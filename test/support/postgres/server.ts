@@ -9,26 +9,6 @@ import { skipsBecause } from "../skip-reason.ts";
 
 const run = promisify(execFile);
 
-/** A PostgreSQL server of a test. */
-export interface PostgresServer {
-  readonly port: number;
-  /** The process of the server. It has one child for each connection. */
-  readonly pid: number;
-  /** False if it has ended, for example because its disk was full. */
-  readonly isRunning: boolean;
-  /** The connection string of a database, without one of the first. Any role may connect without a password. */
-  url(database?: string): string;
-  /** Runs SQL as the administrator, and returns what psql prints, without heads. */
-  sql(text: string, database?: string): Promise<string>;
-  /** Runs psql with these arguments, as a role. Rejects at the first error of the server. */
-  psql(args: readonly string[], as: { readonly database: string; readonly role: string }): Promise<string>;
-  /** Ends the server as a crash does: without a checkpoint, so that the next start has to recover. */
-  crash(): Promise<void>;
-  start(): Promise<void>;
-  /** Ends the server and deletes its files. */
-  remove(): Promise<void>;
-}
-
 /** The folder with the programs of the newest PostgreSQL: Debian's, or that on the path. `undefined` if there is none. */
 export function findPostgres(): string | undefined {
   const byVersion = (folder: string) => Number(/\d+/.exec(folder)?.[0]);
@@ -70,8 +50,8 @@ export async function startPostgres({
 }: {
   readonly folder?: string;
   readonly settings?: Readonly<Record<string, string>>;
-  readonly primary?: PostgresServer;
-} = {}): Promise<PostgresServer> {
+  readonly primary?: { readonly port: number };
+} = {}) {
   const programs = findPostgres();
   if (programs === undefined) throw new Error("There is no PostgreSQL.");
   const user = unprivilegedUser();
@@ -79,24 +59,8 @@ export async function startPostgres({
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const options = { ...user, cwd: folder, env: { PATH: process.env["PATH"], LC_ALL: "C.UTF-8" } };
-  const initial = [
-    "--username=postgres",
-    "--auth=trust",
-    "--no-sync",
-    "--encoding=UTF8",
-    "--no-instructions",
-  ];
-  const copy = [
-    "-R",
-    "--checkpoint=fast",
-    "--no-sync",
-    "-h",
-    "127.0.0.1",
-    "-p",
-    `${primary?.port}`,
-    "-U",
-    "postgres",
-  ];
+  const initial = "--username=postgres --auth=trust --no-sync --encoding=UTF8 --no-instructions".split(" ");
+  const copy = `-R --checkpoint=fast --no-sync -h 127.0.0.1 -p ${primary?.port} -U postgres`.split(" ");
   if (primary === undefined) await run(join(programs, "initdb"), ["-D", data, ...initial], options);
   else await run(join(programs, "pg_basebackup"), ["-D", data, ...copy], options);
   const port = await freePort();
@@ -135,7 +99,11 @@ export async function startPostgres({
     await ended;
   }
 
-  const psql: PostgresServer["psql"] = async (args, { database, role }) => {
+  /** Runs psql with these arguments, as a role. Rejects at the first error of the server. */
+  const psql = async (
+    args: readonly string[],
+    { database, role }: { readonly database: string; readonly role: string },
+  ) => {
     const connection = ["-h", "127.0.0.1", "-p", `${port}`, "-U", role, "-d", database];
     const all = [...connection, "-XqAt", "-v", "ON_ERROR_STOP=1", ...args];
     return (await run(join(programs, "psql"), all)).stdout.trim();
@@ -143,15 +111,20 @@ export async function startPostgres({
 
   return {
     port,
+    /** The process of the server. It has one child for each connection. */
     get pid() {
       return server.pid ?? 0;
     },
+    /** False if it has ended, for example because its disk was full. */
     get isRunning() {
       return isRunning();
     },
+    /** The connection string of a database, without one of the first. Any role may connect without a password. */
     url: (database = "postgres") => `postgres://postgres@127.0.0.1:${port}/${database}`,
-    sql: (text, database = "postgres") => psql(["-c", text], { database, role: "postgres" }),
+    /** Runs SQL as the administrator, and returns what psql prints, without heads. */
+    sql: (text: string, database = "postgres") => psql(["-c", text], { database, role: "postgres" }),
     psql,
+    /** Ends the server as a crash does: without a checkpoint, so that the next start has to recover. */
     crash: () => end("SIGQUIT"),
     async start() {
       server = await launch();
@@ -162,3 +135,5 @@ export async function startPostgres({
     },
   };
 }
+
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;

@@ -169,6 +169,18 @@ describe("programs of Debian, by a clock that nobody moves", () => {
       expectSeconds(untold, Math.round(found.untoldSeconds ?? 0));
     });
   }
+
+  const [wget, client, args] = DEBIAN[1] ?? ["", "", []];
+  const reason = client.includes(` ${versionOf(wget)} `) ? undefined : "its version is another one";
+  test.skipIf(skipsBecause(client, reason))("wget with the options of the page waits a minute", async () => {
+    const service = await startService({ isMoving: true });
+    const [, options = ""] = /minute: ([^;]+);/.exec(rowOf(client).at(-1) ?? "") ?? [];
+    const all = [...args, "--tries=2", ...options.split(" "), `${service.url}/429/told`];
+    await once(spawn(wget, all, { stdio: "ignore" }), "exit");
+    service.close();
+    const [first, second] = service.hits;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(60_000);
+  });
 });
 
 function versionOf(program: string): string | undefined {

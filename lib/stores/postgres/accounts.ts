@@ -149,7 +149,7 @@ function saveSettings(
       text: `INSERT INTO ${schema}.api_keys
                (account, position, hash, id, created_at, expires_at, revoked_at, successor_id, name)
              SELECT $1, n.position, n.hash, n.id, n.created, n.expires, n.revoked, n.successor, n.name
-             FROM ROWS FROM (jsonb_to_recordset($2::jsonb) AS (hash text, id text, "createdAt" bigint, "expiresAt" bigint,
+             FROM ROWS FROM (jsonb_to_recordset($2::text::jsonb) AS (hash text, id text, "createdAt" bigint, "expiresAt" bigint,
                "revokedAt" bigint, "successorId" text, name text))
                WITH ORDINALITY AS n (hash, id, created, expires, revoked, successor, name, position)
              ON CONFLICT (account, hash) DO UPDATE SET position = excluded.position,

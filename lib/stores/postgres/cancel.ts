@@ -69,14 +69,14 @@ const CANCELLED = LIFECYCLE.table.pending.cancel.to;
 /**
  * Its condition is that `decideAdmission` admits all of an account in a minute that has begun, and that no other
  * transaction has locked the order. It returns the orders that it has cancelled, and the row of the account, as they were
- * before.
+ * before. JSON is sent as text: a driver can serialize a value for a parameter of the type jsonb once more.
  */
 export function cancelText(schema: string): string {
   const limit = (name: keyof PlanLimits, column: string) =>
-    `CASE $6::jsonb ->> a.plan WHEN 'custom' THEN a.${column} ELSE ($6::jsonb -> a.plan ->> '${name}')::numeric END`;
+    `CASE plans ->> a.plan WHEN 'custom' THEN a.${column} ELSE (plans -> a.plan ->> '${name}')::numeric END`;
   return `WITH
     current AS MATERIALIZED (
-      SELECT ${SET_DURABLE}
+      SELECT ${SET_DURABLE}, $6::text::jsonb AS plans
       FROM ${schema}.settings WHERE name = 'schema_version' AND value = '${SCHEMA_VERSION}'),
     admitted AS MATERIALIZED (
       SELECT a.id, k.id AS key, json_build_array(${ACCOUNT_COLUMNS})::text AS state

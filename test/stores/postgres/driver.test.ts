@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type BuildOptions, build } from "esbuild";
@@ -41,4 +41,9 @@ test.each<[string, BuildOptions, readonly unknown[]]>([
     ...options,
   });
   expect(JSON.parse(execFileSync(process.execPath, [outfile], { encoding: "utf8" }))).toEqual(expected);
+});
+
+test("JSON is sent as text, as another driver serializes a value for a parameter of the type jsonb again", () => {
+  for (const name of readdirSync("lib/stores/postgres"))
+    expect(readFileSync(join("lib/stores/postgres", name), "utf8"), name).not.toMatch(/\$\d+::jsonb/);
 });

@@ -117,6 +117,7 @@ test.each([
     Object.assign(fromServer("08P01", "FATAL"), { message: "no more connections allowed (max_client_conn)" }),
     true,
   ],
+  [Object.assign(fromServer("08P01", "FATAL"), { message: "client connections exceeded (x)" }), true],
   [Object.assign(fromServer("08P01", "FATAL"), { message: "broken message" }), false],
   [fromServer("57P03", "FATAL"), false],
   [new Error("connect ECONNREFUSED 127.0.0.1:5432"), false],

@@ -81,7 +81,7 @@ thread.join()
 print("a connection is free:", *outcome)
 print("orders:", *waiting.execute("SELECT count(*) FROM orders").fetchone())
 PY
-until grep -q "process up" log; do sleep 0.1; done
+until grep -q "process up" log; do kill -0 "$pooler"; sleep 0.1; done
 {
   timeout 60 python/bin/python main.py "$listen"
   sed -nE 's/.*(cancel request for [a-z]+ client).*/\1/p' log

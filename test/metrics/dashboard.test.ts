@@ -35,6 +35,10 @@ test.each(queries)("$source uses metrics that the service or its backup has: $ex
   expect(used.filter((name) => !names.includes(name) && !ofBackup.includes(name))).toEqual([]);
 });
 
+test("no query adds a series without a label beside those that have one", () => {
+  for (const { source, expr } of queries) expect(expr, source).not.toMatch(/\bor (?!on\(\))vector/);
+});
+
 test("the dashboard shows every metric of the service", () => {
   const shown = queries.filter(({ source }) => source.startsWith("the panel")).map(({ expr }) => expr);
   const own = names.filter((name) => /^store_orders_/.test(name) && !/_(?:count|sum)$/.test(name));

@@ -195,7 +195,7 @@ const INVALID_IDN = invalid(
   "This is not a valid internationalised name. Use only letters, digits, hyphens and dots.",
 );
 
-/** The same for a host that can serve a project: special-use names and those of the cloud platform are errors, too. */
+/** As `parseHostname`, for a host that can serve a project: special-use and platform names are errors, too. */
 export function parseCustomHost(host: string): ParsedHostname {
   const parsed = parseHostname(host);
   if (!parsed.ok) return parsed;

@@ -1,8 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { readStackDomains } from "../../lib/cli/stack-outputs.ts";
 import type { InvalidInputError } from "../../lib/core/errors.ts";
-import { describeManualHost, type StackStatus } from "../../lib/domains/status/steps.ts";
+import { describeManualHost, type StackHost, type StackStatus } from "../../lib/domains/status/steps.ts";
 
 const read = (outputs: unknown) =>
   readStackDomains("-", {
@@ -14,16 +15,12 @@ const VALUE = "d-a1b2c3.execute-api.eu-central-1.amazonaws.com";
 const VALIDATION = { name: "_a1.orders", zone: "eu.example.com", value: "_b2.acm-validations.aws" };
 const FULL_VALIDATION = { name: `_a1.${HOST}`, value: VALIDATION.value };
 
-/** What each layout has written of a host before and after its certificate was issued, the oldest first. */
+/** What the oldest and the present layout have of a host before and after its certificate was issued. */
 const RECORD = { zone: "eu.example.com", type: "CNAME", name: "orders", ttl: 3600 };
 const LIVE = { role: "primary", state: "live", reason: "The record points to the API.", next: [] };
 const AWAITED = {
   ...{ role: "primary", state: "pending_dns", reason: "ACM waits for it.", next: ["Set it."] },
   ...{ since: "2026-11-20T12:00:00Z", until: "2026-11-23T12:00:00Z" },
-};
-const GIVEN_UP = {
-  ...{ role: "primary", state: "needs_attention", attention: "validation_timed_out" },
-  ...{ reason: "ACM gave up.", next: ["Request a new certificate."] },
 };
 const VALIDATION_RECORD = { type: "CNAME", ttl: 3600, ...VALIDATION };
 const LAYOUTS = {
@@ -34,23 +31,45 @@ const LAYOUTS = {
     },
     { role: "primary", state: "live", record: { type: "CNAME", name: "orders", ttl: 3600, value: VALUE } },
   ],
-  "a reason, the next steps, and zones": [
-    { ...AWAITED, record: RECORD, validationRecord: VALIDATION_RECORD },
-    { ...LIVE, record: { ...RECORD, value: VALUE } },
-  ],
-  "records at Route 53, too": [
-    { ...GIVEN_UP, record: RECORD },
-    { ...LIVE, record: { ...RECORD, type: "ALIAS", ttl: 60, value: VALUE } },
-  ],
-  "the validation record of a live host": [
-    { ...GIVEN_UP, record: RECORD },
-    { ...LIVE, record: { ...RECORD, value: VALUE }, validationRecord: VALIDATION_RECORD },
-  ],
   "who sets the records, and a field that is not known here": [
     { ...AWAITED, dns: "manual", of: "later", record: RECORD, validationRecord: VALIDATION_RECORD },
     { ...LIVE, dns: "route53", record: { ...RECORD, value: VALUE }, validationRecord: VALIDATION_RECORD },
   ],
 } as const;
+
+type Outputs = Readonly<Record<string, Omit<StackHost, "dns">>>;
+
+/** By commit: what its program has output in the test engine, by the step of a deployment and by host. */
+const RECORDED = readdirSync(new URL("stack-outputs", import.meta.url)).map((file) => {
+  const text = readFileSync(new URL(`stack-outputs/${file}`, import.meta.url), "utf8");
+  return [file, JSON.parse(text) as Readonly<Record<string, Outputs>>] as const;
+});
+
+describe.each(RECORDED)("the outputs of an earlier stack, recorded in %s,", (_file, byStep) => {
+  const statesOf = (outputs: Outputs = {}) => Object.values(outputs).map(({ state }) => state);
+
+  test("have a host in each state", () => {
+    const { requested, validated, issued, live, cloudflare } = byStep;
+    expect([requested, validated, issued, live, cloudflare].map(statesOf)).toEqual([
+      ["pending_dns", "pending_dns"],
+      ["pending_dns", "certificate_pending"],
+      ["needs_attention", "pending_dns"],
+      ["needs_attention", "live"],
+      ["live", "live"],
+    ]);
+  });
+
+  test.each(Object.entries(byStep))("of the step '%s' are read", async (_step, outputs) => {
+    const { hosts, knownZones } = await read({ domains: outputs });
+    const expected = Object.entries(outputs).map(([host, { role, record, validationRecord, ...stack }]) => {
+      const { name, zone, value } = validationRecord ?? {};
+      const known = name && { validationRecord: { name: `${name}.${zone}`, value } };
+      return { host, role, target: record.value, ...known, stack };
+    });
+    expect(hosts).toEqual(expected);
+    expect(knownZones).toEqual(Object.values(outputs).map(({ record }) => record.zone));
+  });
+});
 
 describe("the outputs of a stack", () => {
   test.each(Object.entries(LAYOUTS))("with %s are read", async (_name, [before, after]) => {
@@ -63,9 +82,8 @@ describe("the outputs of a stack", () => {
       const stack = { reason, state, ...(dns && { dns }) };
       expect(early.hosts[0]?.stack).toEqual(reason && expect.objectContaining(stack));
       expect(late.hosts[0]?.stack?.dns).toBe("dns" in after ? after.dns : undefined);
-      const { validationRecord } = { validationRecord: undefined, ...before };
       // The oldest layout has no zone, so its name is not known to be a full one.
-      const isKnown = validationRecord !== undefined && "zone" in validationRecord;
+      const isKnown = "zone" in before.validationRecord;
       expect(early.hosts[0]?.validationRecord).toEqual(isKnown ? FULL_VALIDATION : undefined);
     }
   });

@@ -46,11 +46,7 @@ export function readSettings(): Settings {
   return { ...settings, alarmEmail: isSecret ? pulumi.secret(alarmEmail) : alarmEmail };
 }
 
-/**
- * Completes settings that are written in a program with the defaults of the stack configuration, and validates them.
- *
- * @throws {InvalidInputError} if a setting is invalid; lists every problem
- */
+/** Completes the settings of a program with the defaults. Throws an `InvalidInputError` that lists every problem. */
 export function withDefaults({ alarmEmail, ...values }: SettingsInput): Settings {
   // An output is validated by AWS only, because its value is not known yet.
   const known = typeof alarmEmail === "string" ? { alarmEmail } : {};

@@ -31,8 +31,6 @@ export interface HostZone extends Pick<Zone, "id" | "name" | "isAsked"> {
 /**
  * Finds the zone of each host at a DNS provider; those without a usable one are missing. `problems` are those of zones and
  * everything that conflicts with the records to create, each with the fix; despite `warnings`, records can be created.
- *
- * @throws {pulumi.RunError} if the provider cannot be queried
  */
 export async function findZones(
   inputs: readonly ZoneCheckInput[],

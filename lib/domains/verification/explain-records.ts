@@ -1,7 +1,7 @@
 /** The reasons why the records of a host are wrong, in words: found, expected, and the fix. Pure. */
 import { formatAddresses, isPrivateAddress, typeOf } from "../addresses.ts";
 import { RECORD_TTL_SECONDS } from "../records.ts";
-import type { Reason, ReasonCode } from "../status/reasons.ts";
+import { REASONS, type Reason, type ReasonCode } from "../status/reasons.ts";
 import { locateInZone, registrableDomainOf } from "../zone.ts";
 import type { HostCheckInput, ServerResult } from "./host-check.ts";
 import { isProxyAddress, SET_AGAIN, STACK_ZONES } from "./providers.ts";
@@ -39,7 +39,8 @@ export function explainRecords(input: HostCheckInput) {
     addresses !== undefined || expected.length === 0 ? right : `${right} (${expected.join(", ")})`;
 
   function reason(code: ReasonCode, found: string, fix: string, expected = right, name = host): Reason {
-    const about = OF_WRONG_RECORDS.has(code) ? delegation : "";
+    // A record that is missing or wrong may be right at another provider.
+    const about = name === host && REASONS[code].level === "blocks" ? delegation : "";
     return { code, host, name, found, expected, fix: [fix, about].filter(Boolean).join(" ") };
   }
 
@@ -197,16 +198,6 @@ export function explainRecords(input: HostCheckInput) {
         : formatAddresses(found),
   };
 }
-
-/** The reasons of a record that is missing or wrong: it may be right at another provider. */
-const OF_WRONG_RECORDS: ReadonlySet<ReasonCode> = new Set([
-  "cname_loop",
-  "blocking_address",
-  "stray_address",
-  "proxied",
-  "wrong_target",
-  "record_missing",
-]);
 
 const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
 const INTERNAL =

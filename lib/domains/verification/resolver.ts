@@ -46,7 +46,7 @@ export type DnsAnswer<T extends RecordType = RecordType> =
   | {
       readonly outcome: "found";
       readonly records: readonly RecordData[T][];
-      /** False if all addresses are behind a CNAME. Missing if the resolver cannot tell: others beside it go unnoticed. */
+      /** Of addresses: false if all are behind a CNAME. Missing if nobody can tell: those beside a CNAME go unnoticed. */
       readonly direct?: boolean;
     }
   | {
@@ -68,7 +68,7 @@ export interface DnsResolver {
   readonly fresh?: DnsResolver;
 }
 
-/** Wraps a resolver for one check of many hosts: it repeats no query, unless it failed at other than a zone's name server. */
+/** Wraps a resolver for one check of many hosts: it repeats only queries that failed, and none at a zone's name server. */
 export function memoizeResolver(fresh: DnsResolver, keepsFailures = false): DnsResolver {
   const answers = new Map<string, Promise<DnsAnswer>>();
   const resolve = <T extends RecordType>(name: string, type: T) => {

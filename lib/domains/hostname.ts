@@ -49,20 +49,11 @@ function parseHost(host: string): string {
   }
 }
 
-const FOREIGN_SYNTAX: readonly (readonly [RegExp, HostnameError])[] = [
-  [
-    /^[a-z][a-z0-9+.-]*:\/\//i,
-    invalid("url", "This is a URL. Write only its hostname, such as orders.example.com."),
-  ],
-  [
-    /^[^:/]+:\d*$/,
-    invalid("port", "This contains a port. Write only the hostname, such as orders.example.com."),
-  ],
-  [
-    /[/?#\\]/,
-    invalid("path", "This contains a path or query. Write only the hostname, such as orders.example.com."),
-  ],
-  [/\*/, invalid("wildcard", "Wildcards are not supported. List each host by its full name.")],
+const FOREIGN_SYNTAX: readonly (readonly [RegExp, HostnameErrorCode, message: string])[] = [
+  [/^[a-z][a-z0-9+.-]*:\/\//i, "url", "This is a URL. Write only its hostname, such as orders.example.com."],
+  [/^[^:/]+:\d*$/, "port", "This contains a port. Write only the hostname, such as orders.example.com."],
+  [/[/?#\\]/, "path", "This contains a path or query. Write only the hostname, such as orders.example.com."],
+  [/\*/, "wildcard", "Wildcards are not supported. List each host by its full name."],
 ];
 
 /** Finds foreign syntax. Runs before the IDNA mapping, which would silently drop some of it. */
@@ -70,8 +61,8 @@ function findForeignSyntax(text: string): HostnameError | undefined {
   // The part behind a percent sign is the zone of a link-local address.
   const [, ipv6] = /^\[?([^\][%]*:[^\][%]*)(?:%[^\][]*)?(?:\](?::\d*)?)?$/.exec(text) ?? [];
   if (ipv6 !== undefined && parseHost(`[${ipv6}]`) !== "") return IP_ADDRESS;
-  const [, foreign] = FOREIGN_SYNTAX.find(([pattern]) => pattern.test(text)) ?? [];
-  if (foreign !== undefined) return foreign;
+  const [, code, problem = ""] = FOREIGN_SYNTAX.find(([pattern]) => pattern.test(text)) ?? [];
+  if (code !== undefined) return invalid(code, problem);
   const [character] = /[^a-z0-9.\u0080-\u{10ffff}-]|\s/iu.exec(text) ?? [];
   if (character === undefined) return undefined;
   const message = `A hostname cannot contain ${JSON.stringify(character)}. Use only letters, digits, hyphens and dots.`;

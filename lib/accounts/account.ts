@@ -21,6 +21,7 @@ export type AccountErrorCode = keyof typeof ACCOUNT_ERRORS;
 export interface ApiKey {
   /** `<account>.<10 characters>`. Not a secret. */
   readonly id: string;
+  /** SHA-256 of the key, hexadecimal. */
   readonly hash: string;
   /** What people call it, such as the program that uses it. Not unique. */
   readonly name?: string;
@@ -51,6 +52,7 @@ export interface RejectionCount {
 /** An account as a store keeps it: settings, usage and rejections. See lib/stores/README.md#admission. */
 export interface Account extends AccountSettings {
   readonly usage: Usage;
+  /** By key identifier. */
   readonly rejections: Readonly<Record<string, RejectionCount>>;
   /** The minute of the last admitted request by key identifier, if the store keeps it. Missing for a key without one. */
   readonly lastUses?: Readonly<Record<string, Instant>>;

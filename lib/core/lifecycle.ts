@@ -37,6 +37,7 @@ export interface Lifecycle<Table> {
   isEvent(event: unknown): event is EventIn<Table>;
   /** True if the status accepts the event. False for a status or an event that the table does not have. */
   acceptsEvent(status: StatusIn<Table>, event: EventIn<Table>): boolean;
+  /** Throws `InvalidInputError` for a status or an event that the table does not have. */
   transition<Event extends EventIn<Table>>(
     status: StatusIn<Table>,
     event: Event,

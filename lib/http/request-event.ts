@@ -25,7 +25,7 @@ export interface RequestEvent {
   readonly claimedAccountId?: string;
   /** A code of `ERRORS`, or one of an operation of your own. */
   readonly errorCode?: ErrorCode | (string & {});
-  /** With a 429: the limit of the window that is used up. */
+  /** With a 429: the value of `X-RateLimit-Limit`. */
   readonly limit?: number;
   /** With a 429: when the caller is admitted again at the earliest, as RFC 3339 has it. */
   readonly limitedUntil?: string;

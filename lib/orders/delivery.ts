@@ -56,7 +56,10 @@ export interface DeliverOptions {
 
 /** The delivery of changes by one process. */
 export interface Delivery {
-  /** Resolves when the deliveries under way have ended: by themselves, or aborted after `graceMs`, as failed attempts. */
+  /**
+   * Begins no further delivery. Resolves when those under way have ended: by themselves, or aborted after `graceMs`
+   * (by default never), as failed attempts.
+   */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
   readonly ended: Promise<void>;
 }

@@ -15,7 +15,7 @@ export function parseInt64(text: string): bigint | undefined {
   return isInt64(value) ? value : undefined;
 }
 
-/** Exact integers: `bigint` beyond 2^53. What only looks whole is `NaN`: `1.0`, `1e1`, `4503599627370496.64`. */
+/** `JSON.parse` with exact integers: `bigint` beyond 2^53. What only looks whole is `NaN`: `1.0`, `4503599627370496.64`. */
 export function parseInt64Json(text: string): unknown {
   return NEEDS_SOURCE_TEXT.test(text) ? parseJsonNumbers(text, NUMBER, readExactly) : JSON.parse(text);
 }

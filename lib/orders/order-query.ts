@@ -20,6 +20,7 @@ export interface OrderQuery {
 /** An order whose record or history cannot be read. */
 export interface DamagedOrder {
   readonly id: bigint;
+  /** A sentence that names the order. */
   readonly problem: string;
 }
 

@@ -50,7 +50,7 @@ export interface AcknowledgedOrder {
 
 /** What an outbox has. */
 export interface OutboxBacklog {
-  /** Orders with changes that are to be delivered, and how long ago the oldest of these changes was made. */
+  /** Orders with changes that are to be delivered, and when the oldest of these changes was made. */
   readonly waiting: number;
   readonly oldest?: Instant;
   readonly failed: number;
@@ -89,8 +89,8 @@ export interface Outbox {
 /** Changes are atomic per order across processes, and durable once resolved. Rejects with `StoreUnavailableError`. */
 export interface OrderStore {
   /**
-   * Never overwrites an order: `unchanged` if it exists with the same record and status, `conflict` if with others. The
-   * history begins with `place` (a `newChange`) at the instant, by default the current time.
+   * One outcome for each order, in their order. None is overwritten: `unchanged` if it exists with the same record and
+   * status, `conflict` if with others. The history begins with `place` (a `newChange`) at the instant, by default now.
    */
   place(
     orders: readonly StoredOrder[],

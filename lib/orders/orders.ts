@@ -42,7 +42,7 @@ export interface OrdersOptions {
   readonly store: OrderStore;
   /** Returns the current time. @default the system clock */
   readonly clock?: Clock;
-  /** Who makes the changes, for their history, such as the name of a program. @default nobody */
+  /** Who makes the changes, for their history, such as a program. At most 100 characters. @default nobody */
   readonly by?: string;
   /** At most once, when the change is durable. For what must not be lost, use `deliverChanges`. @default none */
   readonly onTransition?: TransitionHook;

@@ -12,8 +12,8 @@ export interface OrderTransition {
 }
 
 /**
- * Called after a change is durable, at most once, but for one case in lib/http/README.md#hooks. An error never affects
- * the change, which is acknowledged when the promise has settled.
+ * Called after a change is durable, at most once, and again for a repeated `fulfil`. An error never affects the change,
+ * which is acknowledged when the promise has settled, or after 20 seconds. See lib/http/README.md#hooks.
  */
 export type TransitionHook = (transition: OrderTransition) => void | Promise<void>;
 

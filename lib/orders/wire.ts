@@ -160,7 +160,10 @@ function hasRepeatedField(line: string, order: object): boolean {
   return quotes !== 2 * strings;
 }
 
-/** Integers may be `number` or `bigint`. Without a status: `assumed`, by default pending; shipped if it is complete. */
+/**
+ * Validates an untrusted value and reports every issue. Integers may be `number` or `bigint`. Without a status, an order
+ * gets `assumed`: with `pending`, a complete one is shipped. Without `assumed`, it is pending, and must not be complete.
+ */
 export function parseOrder(value: unknown, assumed?: OrderStatus): ParsedOrder {
   const parsed = parseFields(value, validateStatus);
   if (!parsed.ok) return parsed;

@@ -46,7 +46,6 @@ export async function openDomainsConsole(browser: Browser, { file = FILE, ...opt
   const how = { resolver, probe, authorities: [AUTHORITIES.amazon], intervalMs: 1000 };
   const domains: DomainsOptions = { path, plan: "pro", target: TARGET, ...how };
   const opened = await openConsole(browser, createMemoryStore(), { domains, ...options });
-  opened.page.setDefaultTimeout(10_000);
   await opened.page.click("nav >> text=Domains");
   await opened.page.waitForSelector("h1:text-is('Domains')");
   return {

@@ -63,7 +63,7 @@ export async function startFirefox(program: string) {
   };
   /** Waits until an expression is true. Reports the text of the page if it is not in ten seconds. */
   const until = async (expression: string) => {
-    for (const deadline = Date.now() + 10_000; !(await evaluate<boolean>(expression).catch(() => false)); ) {
+    for (const deadline = Date.now() + 30_000; !(await evaluate<boolean>(expression).catch(() => false)); ) {
       if (Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50));
       else throw new Error(`${expression} is not true of: ${await evaluate("document.body.innerText")}`);
     }

@@ -1,6 +1,7 @@
 /**
- * The store in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of it
- * is set: the statements name every function and operator with its schema, and a query tells whether rows are hidden.
+ * The store in a transaction of the caller, who commits it or rolls it back. It is the caller's session, so nothing of it is
+ * set but the time limit of a statement during a change: the statements name every function and operator with its schema, and
+ * a query tells whether rows are hidden.
  */
 import { createTurns, settleWithin } from "../../core/concurrency.ts";
 import { invalidInput } from "../../core/errors.ts";
@@ -68,10 +69,15 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
       }),
     change: ({ first: [first, ...others], decide }) =>
       call(async (send, deadline) => {
-        const start = { text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}` };
-        const [[[transaction, seconds] = []] = []] = await send(start);
+        // Outside a transaction, the limit is gone with this statement.
+        const limitMs = serverTimeoutMs(deadline);
+        const start = {
+          text: `SELECT pg_catalog.pg_current_xact_id(), ${SERVER_SECONDS}, pg_catalog.current_setting('statement_timeout'),
+                   ${setTimeLimit(`${limitMs}`)}`,
+        };
+        const [[[transaction, seconds, limitBefore] = []] = []] = await send(start);
         if (transaction === undefined) throw invalidInput("client", NO_CLIENT);
-        const last = Number(seconds) + serverTimeoutMs(deadline) / 1_000;
+        const last = Number(seconds) + limitMs / 1_000;
         // Without a transaction, each statement is one of its own. And one that has waited for too long could be committed
         // after its call has rejected. Then this fails, and with it its statement.
         const isValid = `pg_catalog.current_setting(CASE
@@ -83,10 +89,15 @@ export function databaseOf(database: Database, connection: PostgresConnection): 
           statements.map((statement) => withCondition(statement, isValid));
         const [firstRows, ...rows] = await send(withState(schema, first, columns, true), ...guarded(others));
         const { writes = [], result } = decide([visible(firstRows, columns), ...rows]);
-        return result(await send(...guarded(writes)));
+        const restore = { text: `SELECT ${setTimeLimit(`${limitBefore}`)}` };
+        return result((await send(...guarded(writes), restore)).slice(0, -1));
       }),
   };
 }
+
+/** SQL: sets the time after which the server ends a statement of this transaction. */
+const setTimeLimit = (value: string) =>
+  `pg_catalog.set_config('statement_timeout', ${toLiteral(value)}, true)`;
 
 /** Adds what is evaluated after a write. A statement that only reads needs nothing. */
 function withCondition(statement: Statement, condition: string): Statement {

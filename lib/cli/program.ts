@@ -165,8 +165,8 @@ Examples:
 
 Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached,
 or the address not be listened on: try again later.
-Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live; default: test) sets the
-environment segment of new keys.`;
+Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live) sets the environment
+segment of new keys (default: that of the first key; test if there is none).`;
 
 function hideUnusedOptions(program: Command, { stores = STORE_NAMES, plans = false }: CommandEntry): void {
   const others = STORE_NAMES.filter((name) => !stores.includes(name));

@@ -17,6 +17,7 @@ const { homeOf, printed } = useExamples(
   "shipping-worker",
   "order-with-invoice",
   "own-lifecycle",
+  "with-postgres-js",
   "own-store",
   "verify-customer-domains",
 );
@@ -135,6 +136,19 @@ test.skipIf(skipsWithoutPostgres("an order with its invoice"))(
         "refund 1: refunded; orders: 1 cancelled; invoices: none",
         "refund 1 again: order_already_cancelled; orders: 1 cancelled; invoices: none",
       ]);
+    } finally {
+      await server.remove();
+    }
+  },
+);
+
+test.skipIf(skipsWithoutPostgres("a store over postgres.js"))(
+  "a store over postgres.js passes every case of the exported contract that a server can run",
+  async () => {
+    const server = await startPostgres();
+    try {
+      const [summary = ""] = await printed("with-postgres-js", { DATABASE_URL: server.url() });
+      expect(summary).toMatch(/^passed: \d+, failed: 0, skipped: 6$/);
     } finally {
       await server.remove();
     }

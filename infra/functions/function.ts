@@ -10,6 +10,8 @@ import { allow, type Statement } from "./permissions.ts";
 /**
  * Bundles the functions. The archive refers to files in a temporary folder, so that the stack's state holds their hashes
  * instead of their content. The path `entry` is relative to `Pulumi.yaml`.
+ *
+ * @throws {InvalidInputError} if there is no module `entry`, or it does not export both functions
  */
 export async function functionCode({ entry, ...others }: BundleOptions = {}): Promise<pulumi.asset.Archive> {
   const options = { ...others, entry: entry && inProject(entry) };

@@ -86,7 +86,7 @@ export interface AccountsOptions<Plans extends PlanTable = typeof PLAN_LIMITS> {
   readonly plans?: Plans;
 }
 
-/** Creates the account operations over a store. */
+/** Creates the account operations over a store. Throws `InvalidInputError` if an option is invalid. */
 export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMITS>(
   options: AccountsOptions<Plans>,
 ): Accounts<keyof Plans & string> {

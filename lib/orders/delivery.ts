@@ -130,7 +130,7 @@ class LeaseWatch {
  * Switches the outbox on, and delivers every change from then on at least once: those of one order in their order, also
  * after a crash, and with any number of processes. A change that cannot be delivered is retried with exponential
  * backoff, and holds up later changes of its order only. An order that cannot be read is set aside with a
- * `DamagedOrderError`. See lib/orders/README.md#delivery.
+ * `DamagedOrderError`. See lib/orders/README.md#delivery. Throws `InvalidInputError`, also for a store without an outbox.
  */
 export function deliverChanges(options: DeliverOptions): Delivery {
   const limits = ["maxAttempts", "concurrency", "timeoutMs", "pollMs"];

@@ -53,7 +53,7 @@ export interface OrdersOptions {
 /** The history is stored with the order, which is read as a whole. */
 const MAX_BY_CHARS = 100;
 
-/** Creates the order operations over a store. */
+/** Creates the order operations over a store. Throws `InvalidInputError` if an option is invalid. */
 export function createOrders(options: OrdersOptions): Orders {
   assertOptions(options, ["store", "clock", "by", "onTransition", "onHookError"]);
   const { store, clock: givenClock = systemClock, by, onTransition, onHookError = logHookError } = options;

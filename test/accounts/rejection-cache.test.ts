@@ -92,6 +92,16 @@ describe("a rejected key", () => {
     expect(calls()).toBe(before);
   });
 
+  test("is admitted at the end of its ban, although the store rejected it just before", async () => {
+    const { admit, cached } = await createCacheFixture();
+    for (let request = 0; request < 22; request++) await admit(AT + request);
+    const banned = (await cached.admit(PRESENTED, AT + 30)) as Rejection;
+    const end = banned.rejections.bannedUntil ?? 0;
+    expect(end).toBeGreaterThan(AT + 14 * MINUTE_MS);
+    expect(await admit(end - 1)).toBe("api_key_banned");
+    expect(await admit(end)).toBe("admitted");
+  });
+
   test("queries the store once when many requests arrive as its entry expires", async () => {
     const { admit, calls } = await createCacheFixture();
     for (let request = 0; request < 30; request++) await admit(AT + request);
@@ -234,6 +244,16 @@ describe("rejections from memory", () => {
       expect(await admit(0)).toBe("api_key_banned");
     },
   );
+
+  test("count for the ban once they are reported", async () => {
+    vi.useFakeTimers({ now: AT });
+    const { cached } = await createCacheFixture();
+    const policy = { maxRejections: 4, durationMs: MINUTE_MS };
+    const admit = async (at: number) => outcomeOf(await cached.admit(PRESENTED, AT + at, policy));
+    for (const at of [0, 1, 2, 800, 850]) await admit(at);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(await admit(950), "the fifth").toBe("api_key_banned");
+  });
 
   test("that lead to a ban with those of another process begin it when the last one was rejected", async () => {
     vi.useFakeTimers({ now: AT });

@@ -11,7 +11,10 @@ export interface WebAclArgs {
   readonly metricName?: string;
 }
 
-/** Blocks an address while it sends too many requests, before they count against the throttle that all callers share. */
+/**
+ * Blocks an address while it sends too many requests, before they count against the throttle that all callers share. An
+ * address of IPv6 counts by itself, although a caller can have many.
+ */
 export class WebAcl extends pulumi.ComponentResource {
   readonly acl: aws.wafv2.WebAcl;
 

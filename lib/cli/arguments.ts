@@ -15,12 +15,12 @@ export function readInt64(text: string): bigint {
   return parseInt64(text) ?? invalid(hint);
 }
 
-export const readWholeNumber = readNumberBetween(0, Number.MAX_SAFE_INTEGER);
+export const readWholeNumber = readNumberBetween(0, Number.MAX_SAFE_INTEGER, ", in plain digits");
 
-export function readNumberBetween(min: number, max: number): (text: string) => number {
+export function readNumberBetween(min: number, max: number, hint = ""): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    return value >= min && value <= max ? value : invalid(`Use a whole number from ${min} to ${max}.`);
+    return value >= min && value <= max ? value : invalid(`Use a whole number from ${min} to ${max}${hint}.`);
   };
 }
 

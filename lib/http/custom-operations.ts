@@ -23,11 +23,11 @@ export function completeOperations(
   return operations.map((operation) => {
     const { path, parameters = {}, deprecation } = operation;
     const ordered = parameterNames(path).map((name) => [name, parameters[name]]);
-    return {
-      ...operation,
+    // An instance of a class has its `handle` in its prototype.
+    return Object.assign(Object.create(Object.getPrototypeOf(operation)), operation, {
       ...(ordered.length > 0 && { parameters: Object.fromEntries(ordered) }),
       ...(deprecation && docsUrl !== undefined && { deprecation: { link: docsUrl, ...deprecation } }),
-    };
+    });
   });
 }
 

@@ -34,7 +34,10 @@ export interface NodeServer {
   readonly url: string;
   /** The connections that were closed at once, for lack of `maxConnections` or file descriptors. */
   readonly refusedConnections: number;
-  /** Waits for requests to finish, and closes the rest after `graceMs` (10 s; `Infinity` means never). */
+  /**
+   * Waits for requests to finish, and closes the rest after `graceMs` (10 s; `Infinity` means never). Rejects with
+   * `InvalidInputError` if that is not a time.
+   */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 

@@ -48,6 +48,31 @@ test("an invalid identifier is the 404 of the operation, wherever that is among 
   expect(codeOf(await send("GET", "/v1/store/orders/x/status"))).toBe("order_not_found");
 });
 
+test("an operation can be an instance of a class, with or without parameters", async () => {
+  class Ping implements CustomOperation {
+    readonly id: string = "ping";
+    readonly method = "GET";
+    readonly path: CustomOperation["path"] = "/ping";
+    readonly tag = "orders";
+    readonly summary = "Ping";
+    readonly description = "Answers.";
+    readonly success = { status: 200, description: "The answer." } as const;
+    readonly errors = [];
+    readonly parameters: NonNullable<CustomOperation["parameters"]> = {};
+    async handle({ parameters }: Parameters<CustomOperation["handle"]>[0]) {
+      return { status: 200, body: JSON.stringify(Object.values(parameters)) } as const;
+    }
+  }
+  class NamedPing extends Ping {
+    override readonly id = "pingByName";
+    override readonly path = "/ping/{name}";
+    override readonly parameters = { name: { description: "A name.", type: "string" } } as const;
+  }
+  const { send } = await createHandlerFixture({ operations: [new Ping(), new NamedPing()], store });
+  expect(await send("GET", "/v1/ping")).toMatchObject({ status: 200, text: "[]" });
+  expect(await send("GET", "/v1/ping/ada")).toMatchObject({ status: 200, text: '["ada"]' });
+});
+
 test("the errors of a life cycle are those of an operation, each with 409 and its message", async () => {
   const shop = defineLifecycle({
     paid: { cancel: { to: "cancelled" }, pack: { to: "packed" } },

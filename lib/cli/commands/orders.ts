@@ -149,8 +149,9 @@ const COLUMNS = ["id", "petId", "quantity", "shipDate", "complete", "status"];
 
 /** A table needs all its rows in memory. */
 const MAX_LISTED = 10_000;
-const LIMIT_HELP = `list at most this many orders, up to ${MAX_LISTED}; 'orders export' writes all orders`;
-const LIMIT = ["--limit <n>", LIMIT_HELP, readNumberBetween(1, MAX_LISTED), 100] as const;
+const ALL = "; 'orders export' writes all orders";
+const LIMIT_HELP = `list at most this many orders, up to ${MAX_LISTED}${ALL}`;
+const LIMIT = ["--limit <n>", LIMIT_HELP, readNumberBetween(1, MAX_LISTED, ALL), 100] as const;
 
 const HELP = `
 Examples:

@@ -16,6 +16,7 @@ import {
   notCommitted,
   notConfirmed,
   openTransaction,
+  type PostgresNotice,
   toStoreError,
 } from "./errors.ts";
 import type { Rows, Statement } from "./statement.ts";
@@ -49,13 +50,6 @@ export interface PooledConnection extends PostgresConnection {
   /** Adds a listener for notices and warnings, without which nobody sees that a standby has not confirmed a commit. */
   on?(event: "notice", listener: (notice: PostgresNotice) => void): unknown;
   removeListener?(event: "error" | "notice", listener: (message: Error & PostgresNotice) => void): unknown;
-}
-
-/** A notice or warning of the server. */
-export interface PostgresNotice {
-  readonly code?: string | undefined;
-  /** The function of the server that reported it. */
-  readonly routine?: string | undefined;
 }
 
 /** A query as `pg` takes it. One without values can have several statements. */

@@ -1,7 +1,13 @@
 import { invalidInput, ownMessage, StoreUnavailableError } from "../../core/errors.ts";
 import { keyOfAnother } from "../account-rows.ts";
-import type { PostgresNotice } from "./connection.ts";
 import type { Rows } from "./statement.ts";
+
+/** A notice or warning of the server. */
+export interface PostgresNotice {
+  readonly code?: string | undefined;
+  /** The function of the server that reported it. */
+  readonly routine?: string | undefined;
+}
 
 /** An error of the driver or of the server. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export class DatabaseError extends Error {

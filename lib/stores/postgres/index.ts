@@ -33,13 +33,8 @@ export {
 } from "../../core/errors.ts";
 export type { OrderStore, Outbox } from "../../orders/order-store.ts";
 export type { Store } from "../store.ts";
-export type {
-  PooledConnection,
-  PostgresConnection,
-  PostgresNotice,
-  PostgresPool,
-  PostgresQuery,
-} from "./connection.ts";
+export type { PooledConnection, PostgresConnection, PostgresPool, PostgresQuery } from "./connection.ts";
+export type { PostgresNotice } from "./errors.ts";
 export type { PostgresOrderStore } from "./orders.ts";
 export { type MigrationResult, postgresMigrationSql } from "./schema.ts";
 

@@ -68,7 +68,6 @@ function fail(context: RequestContext, requestError: ErrorCode) {
 
 /** The head of a request, which is its own `headers`. */
 export class EventHead implements ReceivedHead {
-  readonly headers = this;
   readonly method: string;
   readonly url: string;
   /** By name in lower case; the values of one that occurs several times are joined. */
@@ -94,6 +93,11 @@ export class EventHead implements ReceivedHead {
     // The gateway forwards a body with any method; a request with these methods cannot have one.
     const hasBody = body !== null && method !== "GET" && method !== "HEAD";
     this.#content = hasBody ? Buffer.from(body, isBase64Encoded ? "base64" : "utf8") : null;
+  }
+
+  /** In no field of its own: an operation may write its headers as JSON. */
+  get headers(): this {
+    return this;
   }
 
   get(name: string): string | null {

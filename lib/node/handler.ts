@@ -105,7 +105,6 @@ export class NodeRequestHead implements ReceivedHead {
   readonly #rawHeaders: readonly string[];
   readonly #values: NodeRequest["headers"];
   readonly #url: string;
-  readonly headers = this;
   readonly method: string;
   /** Path and query as received, without the scheme and the authority that an absolute target has. */
   readonly target: string;
@@ -119,6 +118,11 @@ export class NodeRequestHead implements ReceivedHead {
     const { url = "/" } = req;
     this.#url = url;
     this.target = url.startsWith("/") ? url : splitTarget(url).path;
+  }
+
+  /** In no field of its own: an operation may write its headers as JSON. */
+  get headers(): this {
+    return this;
   }
 
   get url(): string {

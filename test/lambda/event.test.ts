@@ -80,6 +80,10 @@ test("a handler that needs a Request gets the same method, address and headers",
   ]);
 });
 
+test("the headers can be written as JSON, as those of a Request", () => {
+  expect(() => JSON.stringify(requestOf({ httpMethod: "GET" }).headers)).not.toThrow();
+});
+
 test("a body is dropped if the method cannot have one", () => {
   expect(requestOf({ httpMethod: "GET", body: "x" }).body).toBeNull();
 });

@@ -101,6 +101,8 @@ const readHeaders = defineOperation({
   success: { status: 200, description: "a" },
   async handle({ request }) {
     const values = ["X-A", "cookie", "referer", "constructor"].map((name) => request.headers.get(name));
+    // As in the log of an operation. The headers of a Request can be written, too.
+    JSON.stringify(request.headers);
     return { status: 200, body: JSON.stringify(values) };
   },
 });

@@ -9,8 +9,13 @@ import type { ImportedKeys } from "../../lib/accounts/imported-keys.ts";
 import { invalidInput, StoreUnavailableError } from "../../lib/core/errors.ts";
 import { newChange, type OrderChange } from "../../lib/orders/history.ts";
 import { type StoredOrder, sumByStatus, transition } from "../../lib/orders/lifecycle.ts";
+import type { OrderQuery } from "../../lib/orders/order-query.ts";
 import type { OrderStore, Outbox, WaitingOrder } from "../../lib/orders/order-store.ts";
-import { performStoreOperation } from "../../lib/orders/store-operation.ts";
+import {
+  performStoreOperation,
+  type StoreOperation,
+  type StoreOutcome,
+} from "../../lib/orders/store-operation.ts";
 import { MINUTE_MS, NO_USAGE } from "../../lib/plans/windows.ts";
 import { type ContractCase, storeContract } from "../../lib/stores/contract/index.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
@@ -160,12 +165,6 @@ async function allRecords(orders: OrderStore): Promise<string[]> {
 
 const page = (records: readonly string[], last: boolean) => ({ json: records.join(","), last });
 
-const relisted = (orders: OrderStore, change: (records: string[]) => string[]): Pick<OrderStore, "list"> => ({
-  async *list() {
-    yield page(change(await allRecords(orders)), true);
-  },
-});
-
 /** A method whose result is changed. */
 const after =
   <A extends unknown[], R>(
@@ -217,19 +216,57 @@ interface Mistake {
   readonly change: Change;
 }
 
-type Wrong<C> = (mistake: string, fails: Mistake["fails"], change: C) => Mistake;
+/** Rows of one kind: what is wrong in a part of the store. */
+const wrong =
+  <C>(toChange: (wrongPart: C) => Change) =>
+  (mistake: string, fails: Mistake["fails"], wrongPart: C): Mistake => ({
+    ...{ mistake, fails },
+    change: toChange(wrongPart),
+  });
 
-const wrongStore: Wrong<Change> = (mistake, fails, change) => ({ mistake, fails, change });
-const wrongOrders: Wrong<Parameters<typeof inOrders>[0]> = (mistake, fails, change) =>
-  wrongStore(mistake, fails, inOrders(change));
-const wrongOutbox: Wrong<Parameters<typeof inOutbox>[0]> = (mistake, fails, change) =>
-  wrongStore(mistake, fails, inOutbox(change));
-const wrongAccounts: Wrong<Parameters<typeof inAccounts>[0]> = (mistake, fails, change) =>
-  wrongStore(mistake, fails, inAccounts(change));
-const wrongImports: Wrong<(keys: ImportedKeys) => Partial<ImportedKeys>> = (mistake, fails, change) =>
-  wrongAccounts(mistake, fails, ({ importedKeys = expect.fail() }) => ({
+const wrongStore = wrong((change: Change) => change);
+const wrongOrders = wrong(inOrders);
+const wrongOutbox = wrong(inOutbox);
+const wrongAccounts = wrong(inAccounts);
+
+const wrongImports = wrong((change: (keys: ImportedKeys) => Partial<ImportedKeys>) =>
+  inAccounts(({ importedKeys = expect.fail() }) => ({
     importedKeys: { ...importedKeys, ...change(importedKeys) },
-  }));
+  })),
+);
+
+const wrongLists = wrong((change: (records: string[]) => string[]) =>
+  inOrders((orders) => ({
+    async *list() {
+      yield page(change(await allRecords(orders)), true);
+    },
+  })),
+);
+
+const wrongPages = wrong((change: (orders: readonly StoredOrder[], query: OrderQuery) => StoredOrder[]) =>
+  inOrders((orders) => ({
+    page: after(orders.page, (found, query) => ({ ...found, orders: change(found.orders, query) })),
+  })),
+);
+
+const wrongHistories = wrong((change: (history: readonly OrderChange[]) => readonly OrderChange[]) =>
+  inOrders((orders) => ({
+    find: after(orders.find, (found) => found && { ...found, history: change(found.history) }),
+  })),
+);
+
+/** Admissions that perform their operation by themselves. */
+const wrongOperations = wrong(
+  (perform: (orders: OrderStore, operation: StoreOperation, at: number) => Promise<StoreOutcome>) =>
+    inAccounts((accounts, { orders }) => ({
+      performsOn: orders,
+      async admit(key, at, policy, operation) {
+        const admission = await accounts.admit(key, at, policy);
+        if (!admission.ok || operation === undefined) return admission;
+        return { ...admission, outcome: await perform(orders, operation, at) };
+      },
+    })),
+);
 
 const MISTAKES: readonly Mistake[] = [
   wrongOrders("an order that loses its fields", /^a placed order/, (orders) => ({
@@ -253,46 +290,37 @@ const MISTAKES: readonly Mistake[] = [
       return orders.apply(id, event, at);
     },
   })),
-  wrongOrders("an unknown status that is read as pending", /^an order whose/, (orders) => {
-    const known = (order: StoredOrder): StoredOrder =>
-      /pending|shipped|cancelled/.test(order.status) ? order : { ...order, status: "pending" };
-    return {
-      page: after(orders.page, (found) => ({ ...found, orders: found.orders.map(known) })),
-    };
-  }),
-  wrongOrders("an order that is read, then written", /^when instances cancel/, readThenWrite),
-  wrongOrders(
-    "a list that loses a record between two pages",
-    [
-      /^lists of 0,/,
-      /the list of 501 orders has 501 orders: expected \{"id":1500.* at place 501, found its end/,
-    ],
-    (orders) => relisted(orders, (records) => records.toSpliced(500, 1)),
+  wrongPages("an unknown status that is read as pending", /^an order whose/, (orders) =>
+    orders.map((order) =>
+      /pending|shipped|cancelled/.test(order.status) ? order : { ...order, status: "pending" },
+    ),
   ),
-  wrongOrders(
+  wrongOrders("an order that is read, then written", /^when instances cancel/, readThenWrite),
+  wrongLists(
+    "a list that loses a record between two pages",
+    [/^lists of 0,/, /501 orders has 501 orders: expected \{"id":1500.* at place 501, found its end/],
+    (records) => records.toSpliced(500, 1),
+  ),
+  wrongLists(
     "a list in the order of strings",
     [/^the list is/, /expected \{"id":-9223372036854775808.*\} at place 1, found \{"id":-10\}/],
-    (orders) => relisted(orders, (records) => records.toSorted()),
+    (records) => records.toSorted(),
   ),
   wrongOrders("a last page that is not marked", [/^lists of 0,/, /as the last/], (orders) => ({
     async *list() {
       for await (const { json } of orders.list()) yield { json, last: false };
     },
   })),
-  wrongOrders(
-    "a list that continues at a position instead of an identifier",
-    /^a list contains/,
-    (orders) => ({
-      async *list() {
-        for (let from = 0; ; from += 500) {
-          const records = await allRecords(orders);
-          const last = from + 500 >= records.length;
-          yield page(records.slice(from, from + 500), last);
-          if (last) return;
-        }
-      },
-    }),
-  ),
+  wrongOrders("a list that continues at a position", /^a list contains/, (orders) => ({
+    async *list() {
+      for (let from = 0; ; from += 500) {
+        const records = await allRecords(orders);
+        const last = from + 500 >= records.length;
+        yield page(records.slice(from, from + 500), last);
+        if (last) return;
+      }
+    },
+  })),
   wrongOrders("a list that locks the store until its end", /^a list that/, (orders) => {
     let isLocked = false;
     return {
@@ -316,26 +344,20 @@ const MISTAKES: readonly Mistake[] = [
   wrongOrders("pages that ignore the direction", /^(pages of any|a page begins)/, (orders) => ({
     page: (query) => orders.page({ ...query, order: "asc" }),
   })),
-  wrongOrders(
+  wrongPages(
     "pages in the wrong order",
     [/^pages of any/, /^the walk in pages of 50 has 203 orders: expected \{.*\} at place 1, found \{/],
-    (orders) => ({
-      page: after(orders.page, (found) => ({ ...found, orders: found.orders.toReversed() })),
-    }),
+    (orders) => orders.toReversed(),
   ),
   wrongOrders("pages above the limit", [/^pages of any/, /a page has at most/], (orders) => ({
     page: async (query) => orders.page({ ...query, limit: Math.min(1_000, query.limit + 1) }),
   })),
-  wrongOrders(
-    "pages that ignore the status",
-    [/^a query for/, /^the walk over cancelled orders has 4 orders/],
-    (orders) => ({ page: ({ status: _ignored, ...query }) => orders.page(query) }),
-  ),
-  wrongOrders("pages that lose their first order", /^an order present for the whole walk/, (orders) => ({
-    page: after(orders.page, (found, query) =>
-      query.after === undefined ? found : { ...found, orders: found.orders.slice(1) },
-    ),
+  wrongOrders("pages of any status", [/^a query for/, /over cancelled orders has 4 orders/], (orders) => ({
+    page: ({ status: _ignored, ...query }) => orders.page(query),
   })),
+  wrongPages("pages that lose their first order", /^an order present for the whole walk/, (orders, query) =>
+    query.after === undefined ? [...orders] : orders.slice(1),
+  ),
   wrongOrders("an invalid query that is corrected", /^a query that/, (orders) => ({
     page: ({ limit: _limit }) => orders.page({ limit: 1 }),
   })),
@@ -390,11 +412,7 @@ const MISTAKES: readonly Mistake[] = [
       },
     };
   }),
-  wrongAccounts(
-    "an account that is updated as it was before",
-    /^(a rotated key|of instances that)/,
-    updateStale,
-  ),
+  wrongAccounts("an account updated as it was before", /^(a rotated key|of instances that)/, updateStale),
   wrongAccounts("an update that keeps the keys if it is given none", /^an account can/, (accounts) => ({
     update: (id, updater) =>
       accounts.update(id, (found) => {
@@ -490,20 +508,16 @@ const MISTAKES: readonly Mistake[] = [
       return accounts.admit(...args);
     },
   })),
-  wrongAccounts(
-    "a key that is checked only at its first use in a minute",
-    /^(a further|a key stops)/,
-    (accounts) => {
-      const minutes = new Map<string, number>();
-      return {
-        admit(key, at, ...rest) {
-          const first = minutes.get(key.hash) ?? at;
-          minutes.set(key.hash, first);
-          return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
-        },
-      };
-    },
-  ),
+  wrongAccounts("a key that is checked once a minute", /^(a further|a key stops)/, (accounts) => {
+    const minutes = new Map<string, number>();
+    return {
+      admit(key, at, ...rest) {
+        const first = minutes.get(key.hash) ?? at;
+        minutes.set(key.hash, first);
+        return accounts.admit(key, at - first < MINUTE_MS ? first : at, ...rest);
+      },
+    };
+  }),
   wrongAccounts("limits of each key", /^two keys of/, (accounts) => {
     let last = "";
     return {
@@ -557,11 +571,9 @@ const MISTAKES: readonly Mistake[] = [
       },
     };
   }),
-  wrongAccounts(
-    "rejections that are not recorded",
-    /^(recorded rejections add|rejections that instances)/,
-    () => ({ recordRejections: async () => {} }),
-  ),
+  wrongAccounts("rejections not recorded", /^(recorded rejections add|rejections that instances)/, () => ({
+    recordRejections: async () => {},
+  })),
   wrongAccounts("rejections of an unknown key that count for another", /^a key that was/, (accounts) => ({
     async recordRejections(key, ...rest) {
       const { keys = [] } = (await accounts.find(key.accountId)) ?? {};
@@ -601,12 +613,13 @@ const MISTAKES: readonly Mistake[] = [
       return admission;
     },
   })),
-  wrongAccounts("a ban policy that is ignored", /^the given policy/, (accounts) => ({
-    admit: (key, at) => accounts.admit(key, at),
-  })),
-  wrongAccounts("plans that are ignored", /^(requests are admitted|a table can)/, (accounts) => ({
-    admit: (key, at) => accounts.admit(key, at),
-  })),
+  wrongAccounts(
+    "a policy that is ignored",
+    /^(the given policy|requests are admitted|a table can)/,
+    (accounts) => ({
+      admit: (key, at) => accounts.admit(key, at),
+    }),
+  ),
   wrongAccounts("plans of which some are too many", [/^a table can/, /20 plans/], (accounts) => ({
     admit: (key, at, policy = DEFAULT_BAN_POLICY) => {
       const plans = policy.plans && Object.fromEntries(Object.entries(policy.plans).slice(0, 19));
@@ -624,56 +637,31 @@ const MISTAKES: readonly Mistake[] = [
       },
     }),
   ),
-  wrongAccounts("an operation without its outcome", /^an admission performs/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(key, at, policy, operation) {
-      if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
-      return accounts.admit(key, at, policy);
-    },
-  })),
   wrongAccounts(
-    "an admission that names the orders of another store",
-    [/^an admission performs/, /own orders/],
-    (_accounts, { orders }) => ({ performsOn: { ...orders } }),
+    "an operation before its admission, without an outcome",
+    /^(an admission performs|the operation of)/,
+    (accounts, { orders }) => ({
+      performsOn: orders,
+      async admit(key, at, policy, operation) {
+        if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
+        return accounts.admit(key, at, policy);
+      },
+    }),
   ),
-  wrongAccounts("an operation of a rejected request", /^the operation of/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(key, at, policy, operation) {
-      if (operation?.type === "apply") await orders.apply(operation.id, operation.event, at);
-      return accounts.admit(key, at, policy);
-    },
+  wrongAccounts("the orders of another store", [/^an admission performs/, /own orders/], (_, { orders }) => ({
+    performsOn: { ...orders },
   })),
-  wrongAccounts("an admission whose event has another instant", /^an event with/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(key, at, policy, operation) {
-      const admission = await accounts.admit(key, at, policy);
-      if (!admission.ok || operation?.type !== "apply") return admission;
-      const result = await orders.apply(operation.id, operation.event, at + 1);
-      return { ...admission, outcome: { type: "apply", result } };
-    },
-  })),
-  wrongAccounts("an admission that rounds the identifier", /^a cancel with/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(key, at, policy, operation) {
-      const admission = await accounts.admit(key, at, policy);
-      if (!admission.ok || operation?.type !== "apply") return admission;
-      const result = await orders.apply(BigInt(Number(operation.id)), operation.event, at);
-      return { ...admission, outcome: { type: "apply", result } };
-    },
-  })),
-  wrongAccounts("an admission whose list ends early", /^a list with/, (accounts, { orders }) => ({
-    performsOn: orders,
-    async admit(key, at, policy, operation) {
-      const admission = await accounts.admit(key, at, policy);
-      if (!admission.ok || operation?.type !== "list") return admission;
-      for await (const first of orders.list())
-        return {
-          ...admission,
-          outcome: { type: "list", first: { ...first, last: true }, rest: orders.list() },
-        };
-      return admission;
-    },
-  })),
+  wrongOperations("an admission whose event has another instant", /^an event with/, (orders, operation, at) =>
+    performStoreOperation(orders, operation, at + 1),
+  ),
+  wrongOperations("an admission that rounds the identifier", /^a cancel with/, (orders, operation, at) => {
+    const rounded = "id" in operation ? { ...operation, id: BigInt(Number(operation.id)) } : operation;
+    return performStoreOperation(orders, rounded, at);
+  }),
+  wrongOperations("an admission whose list ends early", /^a list with/, async (orders, operation, at) => {
+    const outcome = await performStoreOperation(orders, operation, at);
+    return outcome.type === "list" ? { ...outcome, first: { ...outcome.first, last: true } } : outcome;
+  }),
   wrongOrders("an order that is returned as it is stored", /^what was passed/, (orders) => {
     const found = new Map<bigint, ReturnType<OrderStore["find"]>>();
     return {
@@ -745,16 +733,12 @@ const MISTAKES: readonly Mistake[] = [
       },
     };
   }),
-  wrongStore(
-    "an instance that closes the database of all",
-    [/^an instance that is closed/, /leaves the others usable/],
-    (store, network) => ({
-      ...store,
-      close: async () => {
-        network.isDown = true;
-      },
-    }),
-  ),
+  wrongStore("a close of all", [/^an instance that is/, /others usable/], (store, network) => ({
+    ...store,
+    close: async () => {
+      network.isDown = true;
+    },
+  })),
   wrongOrders("counts that each instance caches", /^a list contains/, (orders) => {
     let counts: ReturnType<OrderStore["countByStatus"]> | undefined;
     return {
@@ -765,66 +749,44 @@ const MISTAKES: readonly Mistake[] = [
       countByStatus: () => counts ?? orders.countByStatus(),
     };
   }),
-  wrongOrders(
-    "a cancel that is acknowledged while the database cannot be reached",
-    [/^while the database/, /apply\(\) rejects/],
-    (orders) => ({
-      apply: (id, event, at) =>
-        orders
-          .apply(id, event, at)
-          .catch(() => ({ ok: true, order: { record: { id }, status: "cancelled" } })),
-    }),
-  ),
-  wrongOrders(
-    "an outage that is reported as another error",
-    [/^while the database/, /instead of: Error: ECONNREFUSED/],
-    (orders, network) => ({
-      async apply(id, event, at) {
-        if (network.isDown) throw new Error("ECONNREFUSED");
-        return orders.apply(id, event, at);
-      },
-    }),
-  ),
-  wrongStore(
-    "a check that passes while the database cannot be reached",
-    [/^while the database/, /check\(\) rejects/],
-    () => ({ check: async () => {} }),
-  ),
+  wrongOrders("a cancel that an outage loses", [/^while the database/, /apply\(\) rejects/], (orders) => ({
+    apply: (id, event, at) =>
+      orders.apply(id, event, at).catch(() => ({ ok: true, order: { record: { id }, status: "cancelled" } })),
+  })),
+  wrongOrders("an outage as another error", [/^while the database/, /ECONNREFUSED/], (orders, network) => ({
+    async apply(id, event, at) {
+      if (network.isDown) throw new Error("ECONNREFUSED");
+      return orders.apply(id, event, at);
+    },
+  })),
+  wrongStore("a check that passes in an outage", [/^while the database/, /check\(\) rejects/], () => ({
+    check: async () => {},
+  })),
+  wrongAccounts("an admission that is repeated", [/^an admission whose/, /counts once/], (accounts) => ({
+    admit: (...args) => repeated(() => accounts.admit(...args)),
+  })),
   wrongAccounts(
-    "an admission that is repeated after its response was lost",
-    [/^an admission whose/, /counts once/],
-    (accounts) => ({ admit: (...args) => repeated(() => accounts.admit(...args)) }),
-  ),
-  wrongAccounts(
-    "an account that is created again after its response was lost",
+    "an account that is repeated",
     [/^an account that is created/, /account_exists/],
     (accounts) => ({ create: (account) => repeated(() => accounts.create(account)) }),
   ),
-  wrongOrders(
-    "an event repeated after a lost response",
-    [/^an event whose/, /already_shipped/],
-    (orders) => ({
-      apply: (id, event, at) => repeated(() => orders.apply(id, event, at)),
-    }),
-  ),
+  wrongOrders("an event that is repeated", [/^an event whose/, /already_shipped/], (orders) => ({
+    apply: (id, event, at) => repeated(() => orders.apply(id, event, at)),
+  })),
   wrongOrders("a history without who made a change", /^(the history of|the change of)/, (orders) => ({
     place: (placed, at) => orders.place(placed, at),
     apply: (id, event, at) => orders.apply(id, event, at),
   })),
-  wrongOrders(
-    "a history to which each event is added, whether it changed the order or not",
-    /^(what changes nothing|when instances cancel)/,
-    (orders) => {
-      const more: OrderChange[] = [];
-      return {
-        async apply(id, event, at, origin) {
-          more.push({ event, at, ...origin });
-          return orders.apply(id, event, at, origin);
-        },
-        find: after(orders.find, (found) => found && { ...found, history: [...found.history, ...more] }),
-      };
-    },
-  ),
+  wrongOrders("a history with more events", /^(what changes nothing|when instances cancel)/, (orders) => {
+    const more: OrderChange[] = [];
+    return {
+      async apply(id, event, at, origin) {
+        more.push({ event, at, ...origin });
+        return orders.apply(id, event, at, origin);
+      },
+      find: after(orders.find, (found) => found && { ...found, history: [...found.history, ...more] }),
+    };
+  }),
   wrongOutbox("an outbox that stays on", /^an outbox that/, (outbox) => ({
     switch: async (on) => (on ? outbox.switch(on) : undefined),
   })),
@@ -888,7 +850,7 @@ const MISTAKES: readonly Mistake[] = [
     acknowledge: (all) => outbox.acknowledge(all.map((each) => ({ ...each, delivered: 3 }))),
   })),
   wrongOutbox(
-    "an acknowledgement of several orders that records only the first",
+    "an acknowledgement of the first order only",
     /^(a change that|instances that lease|no order, one)/,
     (outbox) => ({ acknowledge: (all) => outbox.acknowledge(all.slice(0, 1)) }),
   ),
@@ -907,20 +869,17 @@ const MISTAKES: readonly Mistake[] = [
     "an outbox that takes every change for the second one of its order",
     /^(every event adds one change|a change that follows while one|the changes of an order are next)/,
     (outbox) => ({
-      lease: async (...args) =>
-        (await outbox.lease(...args)).map((each) => ({ ...each, delivered: Math.min(each.delivered, 1) })),
+      lease: after(outbox.lease, (all) =>
+        all.map((each) => ({ ...each, delivered: Math.min(each.delivered, 1) })),
+      ),
     }),
   ),
-  wrongOutbox(
-    "an acknowledgement that asks for no lease",
-    [/^a delivery that is recorded after its lease/, /only the number of delivered changes/],
-    (outbox) => ({
-      async acknowledge(all) {
-        const holds = new Map((await outbox.held(0, 1_000)).map(({ id, hold }) => [id, hold]));
-        await outbox.acknowledge(all.map((each) => ({ ...each, lease: holds.get(each.id) ?? each.lease })));
-      },
-    }),
-  ),
+  wrongOutbox("an acknowledgement without lease", [/^a delivery that is/, /only the number/], (outbox) => ({
+    async acknowledge(all) {
+      const holds = new Map((await outbox.held(0, 1_000)).map(({ id, hold }) => [id, hold]));
+      await outbox.acknowledge(all.map((each) => ({ ...each, lease: holds.get(each.id) ?? each.lease })));
+    },
+  })),
   wrongOutbox("a failure that is counted whoever has the lease", /^a failure sets/, (outbox) => ({
     async postpone(id, lease, due) {
       await outbox.postpone(id, lease, due);
@@ -936,29 +895,18 @@ const MISTAKES: readonly Mistake[] = [
       return retried.reduce((sum, count) => sum + count, 0);
     },
   })),
-  wrongOrders("changes without a token", [/^each change keeps/, /the token of newChange/], (orders) => ({
-    find: after(
-      orders.find,
-      (found) => found && { ...found, history: found.history.map(({ event, at }) => ({ event, at })) },
-    ),
-  })),
-  wrongOrders("a token that is that of the order", [/^each change keeps/, /no two changes/], (orders) => ({
-    find: after(orders.find, async (found) => {
-      const token = found?.history[0]?.token ?? "";
-      return found && { ...found, history: found.history.map((change) => ({ ...change, token })) };
-    }),
-  })),
-  wrongOrders("a token that is made when it is read", [/^each change keeps/, /stay the same/], (orders) => ({
-    find: after(
-      orders.find,
-      (found) => found && { ...found, history: found.history.map(({ event, at }) => newChange(event, at)) },
-    ),
-  })),
-  wrongOutbox(
-    "orders that are leased together, also with a damaged one",
-    [/^orders with a/, /every other order is delivered/],
-    (outbox) => ({ lease: (...args) => together(outbox.lease(...args)) }),
+  wrongHistories("changes without a token", [/^each change keeps/, /the token of newChange/], (history) =>
+    history.map(({ event, at }) => ({ event, at })),
   ),
+  wrongHistories("a token that is that of the order", [/^each change keeps/, /no two changes/], (history) =>
+    history.map((change) => ({ ...change, token: history[0]?.token ?? "" })),
+  ),
+  wrongHistories("a token that is made when it is read", [/^each change keeps/, /stay the same/], (history) =>
+    history.map(({ event, at }) => newChange(event, at)),
+  ),
+  wrongOutbox("orders leased together", [/^orders with a/, /every other order is delivered/], (outbox) => ({
+    lease: (...args) => together(outbox.lease(...args)),
+  })),
   wrongOutbox("an outbox that rounds identifiers", [/^no order, one/, /1 orders leased/], (outbox) => ({
     lease: async (...args) =>
       (await outbox.lease(...args)).map((each) => ({ ...each, id: BigInt(Number(each.id)) })),
@@ -989,13 +937,9 @@ const MISTAKES: readonly Mistake[] = [
       return result;
     }),
   })),
-  wrongAccounts(
-    "rejections repeated after a lost response",
-    [/^rejections that are/, /once each/],
-    (accounts) => ({
-      recordRejections: (...args) => repeated(() => accounts.recordRejections(...args)),
-    }),
-  ),
+  wrongAccounts("rejections that are repeated", [/^rejections that are/, /once each/], (accounts) => ({
+    recordRejections: (...args) => repeated(() => accounts.recordRejections(...args)),
+  })),
 ];
 
 test("a store without a mistake passes every case", async () => {

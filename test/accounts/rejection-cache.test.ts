@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AccountSettings, ApiKey } from "../../lib/accounts/account.ts";
 import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { type Admission, BAN_GRACE_MS, type Rejection } from "../../lib/accounts/admission.ts";
@@ -60,12 +60,31 @@ async function createCacheFixture(settings = SETTINGS) {
       await call(() => accounts.recordRejections(...args));
     },
   });
+  const admit = async (at: number) => outcomeOf(await cached.admit(PRESENTED, at));
   return {
-    ...{ accounts, cached, state, waiting },
-    admit: async (at: number) => outcomeOf(await cached.admit(PRESENTED, at)),
+    ...{ accounts, cached, state, waiting, admit },
+    /** Sends requests one after another, so many milliseconds apart. */
+    async send(count: number, from: number, everyMs = 1) {
+      for (let sent = 0; sent < count; sent++) await admit(from + sent * everyMs);
+    },
     calls: () => calls,
-    /** Waits until so many responses are held. */
-    held: (count: number) => vi.waitUntil(() => waiting.length === count),
+    /** Sends requests at once, whose responses the store has decided and holds. */
+    async hold(count: number, at = AT) {
+      state.holds = true;
+      const requests = Array.from({ length: count }, () => admit(at));
+      await vi.waitUntil(() => waiting.length === count);
+      state.holds = false;
+      return requests;
+    },
+    /** The rejections until a ban or an admission, each after a held response. */
+    async countRejections() {
+      let count = 0;
+      for (; (await admit(AT)) === "rate_limit_exceeded"; count++) {
+        waiting.pop()?.();
+        await nextTurn();
+      }
+      return count;
+    },
     rejections: async () => (await accounts.find("acme"))?.rejections[KEY.id]?.count,
     setPlan: (store: AccountStore, plan: Omit<AccountSettings, "id" | "keys">) =>
       store.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, ...plan } })),
@@ -85,16 +104,16 @@ describe("a rejected key", () => {
   });
 
   test("a rejected key that is banned is rejected from memory also in the next minute", async () => {
-    const { admit, calls } = await createCacheFixture();
-    for (let request = 0; request < 22; request++) await admit(MINUTE + 59_500 + request);
+    const { admit, calls, send } = await createCacheFixture();
+    await send(22, MINUTE + 59_500);
     const before = calls();
     expect(await admit(MINUTE + 60_100)).toBe("api_key_banned");
     expect(calls()).toBe(before);
   });
 
   test("is admitted at the end of its ban, although the store rejected it just before", async () => {
-    const { admit, cached } = await createCacheFixture();
-    for (let request = 0; request < 22; request++) await admit(AT + request);
+    const { admit, cached, send } = await createCacheFixture();
+    await send(22, AT);
     const banned = (await cached.admit(PRESENTED, AT + 30)) as Rejection;
     const end = banned.rejections.bannedUntil ?? 0;
     expect(end).toBeGreaterThan(AT + 14 * MINUTE_MS);
@@ -103,8 +122,8 @@ describe("a rejected key", () => {
   });
 
   test("queries the store once when many requests arrive as its entry expires", async () => {
-    const { admit, calls } = await createCacheFixture();
-    for (let request = 0; request < 30; request++) await admit(AT + request);
+    const { admit, calls, send } = await createCacheFixture();
+    await send(30, AT);
     const before = calls();
     const burst = Array.from({ length: 50 }, (_, request) => admit(AT + 2_000 + (request >> 3)));
     expect(new Set(await Promise.all(burst))).toEqual(new Set(["api_key_banned"]));
@@ -112,13 +131,13 @@ describe("a rejected key", () => {
   });
 
   test.each([
-    { maxRejections: 0, unreported: 0 },
-    { maxRejections: 4, unreported: 1 },
-    { maxRejections: 20, unreported: 4 },
-    { maxRejections: 1_000, unreported: 200 },
+    [0, 0],
+    [1, 4],
+    [4, 20],
+    [200, 1_000],
   ])(
-    "of the rejections before a ban, at most a fifth is unreported: $unreported of $maxRejections",
-    async ({ maxRejections, unreported }) => {
+    "of the rejections before a ban, at most a fifth is unreported: %d of %d",
+    async (unreported, maxRejections) => {
       const { cached, rejections } = await createCacheFixture();
       const policy = { maxRejections, durationMs: MINUTE_MS };
       let most = 0;
@@ -133,8 +152,8 @@ describe("a rejected key", () => {
   );
 
   test("the rejections of a minute that has ended are not reported", async () => {
-    const { admit, calls } = await createCacheFixture();
-    for (let request = 0; request < 5; request++) await admit(AT + request);
+    const { admit, calls, send } = await createCacheFixture();
+    await send(5, AT);
     const before = calls();
     expect(await admit(AT + MINUTE_MS)).toBe("admitted");
     expect(calls() - before).toBe(1);
@@ -143,8 +162,8 @@ describe("a rejected key", () => {
 
 describe("an unban, a better plan and a reset of the counters", () => {
   test("an unban, a better plan and a reset of the counters take effect within a second when another process applies them", async () => {
-    const { accounts, admit, setPlan } = await createCacheFixture();
-    for (let request = 0; request < 25; request++) await admit(AT + request);
+    const { accounts, admit, send, setPlan } = await createCacheFixture();
+    await send(25, AT);
     await accounts.unban("acme", KEY.id);
     await setPlan(accounts, { plan: "pro" });
     expect(await admit(AT + 30)).toBe("api_key_banned");
@@ -152,9 +171,9 @@ describe("an unban, a better plan and a reset of the counters", () => {
   });
 
   test("an unban or a plan of another key or account leaves the rejections of a key in memory", async () => {
-    const { accounts, cached, admit, calls } = await createCacheFixture();
+    const { accounts, cached, admit, calls, send } = await createCacheFixture();
     await accounts.create({ ...SETTINGS, id: "other", keys: [] });
-    for (let request = 0; request < 3; request++) await admit(AT + request);
+    await send(3, AT);
     const before = calls();
     await cached.unban("acme", "acme.second");
     await cached.resetUsage("other");
@@ -163,8 +182,8 @@ describe("an unban, a better plan and a reset of the counters", () => {
   });
 
   test("an admission by the store ends the rejections from memory", async () => {
-    const { accounts, admit, setPlan } = await createCacheFixture();
-    for (let request = 0; request < 6; request++) await admit(AT + request);
+    const { accounts, admit, send, setPlan } = await createCacheFixture();
+    await send(6, AT);
     await setPlan(accounts, { plan: "pro" });
     expect([await admit(AT + 6), await admit(AT + 7)]).toEqual(["admitted", "admitted"]);
   });
@@ -172,16 +191,13 @@ describe("an unban, a better plan and a reset of the counters", () => {
   test.each(["unban", "plan", "reset"] as const)(
     "an unban, a better plan and a reset of the counters (here: %s) take effect at once, although the response to an earlier request arrives later",
     async (change) => {
-      const { accounts, cached, admit, state, waiting, held, setPlan } = await createCacheFixture();
+      const { accounts, cached, admit, waiting, hold, setPlan } = await createCacheFixture();
       await admit(AT);
       if (change === "unban") await accounts.recordRejections(PRESENTED, 21, AT);
-      state.holds = true;
-      const earlier = admit(AT);
-      await held(1);
+      const [earlier] = await hold(1);
       if (change === "unban") await cached.unban("acme", KEY.id);
       if (change === "plan") await setPlan(cached, { plan: "pro" });
       if (change === "reset") await cached.resetUsage("acme");
-      state.holds = false;
       waiting.pop()?.();
       const expected = change === "unban" ? "rate_limit_exceeded" : "admitted";
       expect(await earlier).not.toBe("admitted");
@@ -205,9 +221,10 @@ test("what is rejected from memory within 10 seconds of the first rejection of a
 });
 
 describe("rejections from memory", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: AT }));
+
   /** Several processes that use one store, with a virtual clock and timers. */
   async function createProcesses(count: number) {
-    vi.useFakeTimers({ now: AT });
     const { accounts } = createMemoryStore();
     await createAccount(accounts);
     const processes = Array.from({ length: count }, () => withRejectionCache(accounts));
@@ -220,6 +237,15 @@ describe("rejections from memory", () => {
       },
       counted: async () => (await accounts.find("acme"))?.rejections[KEY.id],
     };
+  }
+
+  /** An account with 20 keys, whose hashes are their numbers. */
+  async function createKeys() {
+    const { accounts } = createMemoryStore();
+    const numbers = Array.from({ length: 20 }, (_, index) => `${index}`);
+    const keys = numbers.map((hash): ApiKey => ({ ...KEY, id: `acme.${hash}`, hash }));
+    await createAccount(accounts, { ...SETTINGS, keys });
+    return { accounts, keys };
   }
 
   test.each([1, 2, 4, 9])("of %d processes ban a key at most four rejections late each", async (count) => {
@@ -246,7 +272,6 @@ describe("rejections from memory", () => {
   );
 
   test("count for the ban once they are reported", async () => {
-    vi.useFakeTimers({ now: AT });
     const { cached } = await createCacheFixture();
     const policy = { maxRejections: 4, durationMs: MINUTE_MS };
     const admit = async (at: number) => outcomeOf(await cached.admit(PRESENTED, AT + at, policy));
@@ -256,7 +281,6 @@ describe("rejections from memory", () => {
   });
 
   test("that lead to a ban with those of another process begin it when the last one was rejected", async () => {
-    vi.useFakeTimers({ now: AT });
     const { accounts, admit } = await createCacheFixture();
     for (const at of [0, 10_000, 10_100, 10_200, 10_500]) await admit(AT + at);
     await accounts.recordRejections(PRESENTED, 18, AT + 10_500);
@@ -266,26 +290,20 @@ describe("rejections from memory", () => {
   });
 
   test("are reported within a second, by one timer for all keys that keeps no process alive and ends with them", async () => {
-    const { accounts } = createMemoryStore();
-    const keys = Array.from(
-      { length: 20 },
-      (_, index): ApiKey => ({ ...KEY, id: `acme.${index}`, hash: `${index}` }),
-    );
-    await createAccount(accounts, { ...SETTINGS, keys });
-    const cached = withRejectionCache(accounts);
-    const burst = async () => {
+    const { accounts, keys } = await createKeys();
+    const burst = async (cached: AccountStore, count: number) => {
       for (const { hash } of keys)
-        for (let sent = 0; sent < 4; sent++) await cached.admit({ accountId: "acme", hash }, AT);
+        for (let sent = 0; sent < count; sent++) await cached.admit({ accountId: "acme", hash }, AT);
     };
+    vi.useRealTimers();
     const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
     const before = timers();
-    await burst();
+    await burst(withRejectionCache(accounts), 4);
     expect(timers()).toBe(before);
     vi.useFakeTimers({ now: AT });
     const virtual = withRejectionCache(accounts);
     await virtual.admit({ accountId: "acme", hash: "0" }, AT);
-    for (const { hash } of keys)
-      for (let sent = 0; sent < 3; sent++) await virtual.admit({ accountId: "acme", hash }, AT);
+    await burst(virtual, 3);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(vi.getTimerCount()).toBe(0);
@@ -294,13 +312,7 @@ describe("rejections from memory", () => {
   });
 
   test("are reported by a request or by the timer, and never by both", async () => {
-    vi.useFakeTimers({ now: AT });
-    const { accounts } = createMemoryStore();
-    const keys = Array.from(
-      { length: 20 },
-      (_, index): ApiKey => ({ ...KEY, id: `acme.${index}`, hash: `${index}` }),
-    );
-    await createAccount(accounts, { ...SETTINGS, keys });
+    const { accounts, keys } = await createKeys();
     const reports: (readonly [hash: string, count: number])[] = [];
     const cached = withRejectionCache({
       ...accounts,
@@ -321,24 +333,22 @@ describe("rejections from memory", () => {
   });
 
   test("are dropped if the store never answers their report, and later ones are reported", async () => {
-    vi.useFakeTimers({ now: AT });
-    const { admit, rejections, state } = await createCacheFixture();
+    const { rejections, send, state } = await createCacheFixture();
     state.isSilent = true;
-    for (let sent = 0; sent < 4; sent++) await admit(AT);
+    await send(4, AT, 0);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await rejections(), "the one that the store decided").toBe(1);
     state.isSilent = false;
     await vi.advanceTimersByTimeAsync(MAX_STORE_CALL_MS);
     expect(await rejections()).toBe(1);
-    for (let sent = 0; sent < 3; sent++) await admit(AT + 10);
+    await send(3, AT + 10, 0);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejections()).toBe(4);
   });
 
   test("are reported once, also if the store cannot be reached then", async () => {
-    vi.useFakeTimers({ now: AT });
-    const { admit, state, rejections, calls } = await createCacheFixture();
-    for (let sent = 0; sent < 4; sent++) await admit(AT);
+    const { state, rejections, calls, send } = await createCacheFixture();
+    await send(4, AT, 0);
     state.isDown = true;
     const before = calls();
     await vi.advanceTimersByTimeAsync(5_000);
@@ -349,10 +359,8 @@ describe("rejections from memory", () => {
   });
 
   test("are counted in the minute in which they were rejected, and not in the next one", async () => {
-    vi.useFakeTimers({ now: AT });
-    const { accounts, admit, rejections } = await createCacheFixture();
-    const end = MINUTE + MINUTE_MS - 10;
-    for (let sent = 0; sent < 5; sent++) await admit(end);
+    const { accounts, rejections, send } = await createCacheFixture();
+    await send(5, MINUTE + MINUTE_MS - 10, 0);
     expect(await accounts.admit(PRESENTED, AT + MINUTE_MS)).toMatchObject({ ok: true });
     await vi.advanceTimersByTimeAsync(1_000);
     await accounts.admit(PRESENTED, AT + MINUTE_MS);
@@ -360,52 +368,30 @@ describe("rejections from memory", () => {
   });
 
   test("are not lost when the response to an earlier admission arrives late", async () => {
-    vi.useFakeTimers({ now: AT });
     const customLimits = { perMinute: 12, perDay: 100 };
-    const { admit, state, waiting, held } = await createCacheFixture({ ...SETTINGS, customLimits });
-    state.holds = true;
-    const first = Array.from({ length: 12 }, () => admit(AT));
-    await held(12);
-    state.holds = false;
-    let rejections = 0;
-    while ((await admit(AT)) !== "api_key_banned") {
-      rejections++;
-      waiting.pop()?.();
-      await vi.advanceTimersByTimeAsync(0);
-    }
+    const { countRejections, hold } = await createCacheFixture({ ...SETTINGS, customLimits });
+    const first = await hold(12);
+    expect(await countRejections()).toBe(20);
     expect(new Set(await Promise.all(first))).toEqual(new Set(["admitted"]));
-    expect(rejections).toBe(20);
   });
 });
 
 describe("while the responses of the store are late", () => {
   test("rejections from memory are not lost when those of the store arrive", async () => {
-    const { accounts, admit, state, waiting, held } = await createCacheFixture();
+    const { accounts, countRejections, waiting, hold } = await createCacheFixture();
     await accounts.admit(PRESENTED, AT);
-    state.holds = true;
-    const first = Array.from({ length: 12 }, () => admit(AT));
-    await held(12);
-    state.holds = false;
-    let rejections = 0;
-    while ((await admit(AT)) === "rate_limit_exceeded") {
-      rejections++;
-      waiting.pop()?.();
-      await nextTurn();
-    }
+    const first = await hold(12);
+    expect(await countRejections()).toBe(20 - 12);
     for (const respond of waiting) respond();
     expect(new Set(await Promise.all(first))).toEqual(new Set(["rate_limit_exceeded"]));
-    expect(rejections).toBe(20 - 12);
   });
 
   test("the store decides after a report that failed, whose rejections do not count", async () => {
-    const { accounts, admit, calls, state, waiting, held } = await createCacheFixture();
+    const { accounts, admit, calls, countRejections, state, waiting, hold } = await createCacheFixture();
     await accounts.admit(PRESENTED, AT);
-    state.holds = true;
-    const first = [admit(AT), admit(AT)];
-    await held(2);
+    const first = await hold(2);
     waiting.pop()?.();
     await nextTurn();
-    state.holds = false;
     for (let sent = 0; sent < 4; sent++) expect(await admit(AT)).toBe("rate_limit_exceeded");
     state.rejectsReports = true;
     await expect(admit(AT)).rejects.toThrow(StoreUnavailableError);
@@ -415,18 +401,13 @@ describe("while the responses of the store are late", () => {
     expect(calls() - before).toBe(1);
     waiting.pop()?.();
     await Promise.all(first);
-    let rejections = 2 + 1;
-    while ((await admit(AT)) === "rate_limit_exceeded") rejections++;
-    expect(rejections).toBe(20);
+    expect(await countRejections()).toBe(20 - 2 - 1);
   });
 
   test("a response of an earlier minute does not replace a rejection of the present one", async () => {
-    const { accounts, admit, state, waiting, held } = await createCacheFixture();
+    const { accounts, admit, state, waiting, hold } = await createCacheFixture();
     await accounts.admit(PRESENTED, AT);
-    state.holds = true;
-    const earlier = admit(AT);
-    await held(1);
-    state.holds = false;
+    const [earlier] = await hold(1);
     const next = AT + MINUTE_MS;
     expect([await admit(next), await admit(next), await admit(next)]).toEqual([
       "admitted",
@@ -441,13 +422,11 @@ describe("while the responses of the store are late", () => {
   });
 
   test("the requests of a key that is admitted again do not wait for each other", async () => {
-    const { accounts, admit, state, waiting, held } = await createCacheFixture();
+    const { accounts, admit, waiting, hold } = await createCacheFixture();
     expect([await admit(AT), await admit(AT)]).toEqual(["admitted", "rate_limit_exceeded"]);
     await accounts.update("acme", ({ id, keys }) => ({ ok: true, account: { id, keys, plan: "free" } }));
     expect(await admit(AT + MINUTE_MS)).toBe("admitted");
-    state.holds = true;
-    const requests = Array.from({ length: 5 }, () => admit(AT + MINUTE_MS));
-    await held(5);
+    const requests = await hold(5, AT + MINUTE_MS);
     for (const respond of waiting) respond();
     expect(new Set(await Promise.all(requests))).toEqual(new Set(["admitted"]));
   });
@@ -501,9 +480,7 @@ test("the rejections of keys beyond the first 10,000 are not cached", async () =
     code: "rate_limit_exceeded",
     caller: { accountId: "acme", keyId: KEY.id, plan: "free" },
     quota: { limit: 1, remaining: 0, resetsAt: AT + MINUTE_MS },
-    retryAfterSeconds: 60,
-    rejections: { windowStart: AT, count: 1 },
-    startsBan: false,
+    ...{ retryAfterSeconds: 60, rejections: { windowStart: AT, count: 1 }, startsBan: false },
   };
   const rejecting: AccountStore = {
     ...createMemoryStore().accounts,

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createClient, NetworkError, RateLimitedError, TimeoutError } from "../../lib/client/index.ts";
-import { MAX } from "../http/fixture.ts";
-import { errorResponse, neverRespond, openAfter, openClient, rejection } from "./fixture.ts";
+import { MAX, NOON } from "../http/fixture.ts";
+import { errorResponse, type Network, neverRespond, openAfter, openClient, rejection } from "./fixture.ts";
 
 describe("retries", () => {
   test("a 503 is retried after its Retry-After plus a growing jitter", async () => {
@@ -61,11 +61,8 @@ describe("retries", () => {
         return response;
       },
     });
-    expect(await run(client.cancel(1n))).toEqual({
-      ok: false,
-      code: "order_already_cancelled",
-      maybeByThisCall: true,
-    });
+    const outcome = { ok: false, code: "order_already_cancelled", maybeByThisCall: true };
+    expect(await run(client.cancel(1n))).toEqual(outcome);
     expect(await store.orders.find(1n)).toMatchObject({ status: "cancelled" });
   });
 
@@ -76,10 +73,7 @@ describe("retries", () => {
   ])(
     "after a %i with %s this call may have cancelled the order: %s",
     async (status, code, maybeByThisCall) => {
-      const { client, run } = await openClient({
-        network: async (forward, attempt) =>
-          attempt === 1 ? errorResponse(status, code, { "retry-after": "1" }) : forward(),
-      });
+      const { client, run } = await openAfter(errorResponse(status, code, { "retry-after": "1" }));
       const outcome = { ok: false, code: "order_already_cancelled", maybeByThisCall };
       expect(await run(client.cancel(3n))).toEqual(outcome);
     },
@@ -91,18 +85,10 @@ describe("retries", () => {
   ])(
     "the quota in a %i is not that of the key, so the next request does not wait for it",
     async (status, code) => {
-      const { client, run, time } = await openClient({
-        network: async (forward, attempt) => {
-          const midnight = {
-            "x-ratelimit-remaining": "0",
-            "x-ratelimit-reset": `${time.now / 1000 + 43_200}`,
-          };
-          return attempt === 1 ? errorResponse(status, code, midnight) : forward();
-        },
-      });
-      const startedAt = time.now;
+      const midnight = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${NOON / 1000 + 43_200}` };
+      const { client, run, time } = await openAfter(errorResponse(status, code, midnight));
       await run(client.cancel(1n).catch(() => client.cancel(1n)));
-      expect(time.now - startedAt).toBeLessThanOrEqual(250);
+      expect(time.now - NOON).toBeLessThanOrEqual(250);
     },
   );
 
@@ -129,24 +115,22 @@ describe("retries", () => {
   });
 
   test("a 500 is not retried", async () => {
-    const { client, run, sent } = await openClient({
-      network: async () => errorResponse(500, "internal_error"),
-    });
+    const network = async () => errorResponse(500, "internal_error");
+    const { client, run, sent } = await openClient({ network });
     await expect(run(client.cancel(1n))).rejects.toMatchObject({ code: "internal_error", retryable: false });
     expect(sent).toHaveLength(1);
   });
 });
 
+/** The first request has no response. */
+const hangOnce: Network = (forward, attempt, signal) =>
+  attempt === 1 ? neverRespond(forward, attempt, signal) : forward();
+
 describe("time limits", () => {
   test("an attempt without a response times out and is retried", async () => {
-    const { client, run, sent, time } = await openClient({
-      network: (forward, attempt, signal) =>
-        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
-      attemptTimeoutMs: 3_000,
-    });
-    const startedAt = time.now;
+    const { client, run, sent } = await openClient({ network: hangOnce, attemptTimeoutMs: 3_000 });
     expect(await run(client.cancel(1n))).toEqual({ ok: true });
-    expect(sent.map(({ at }) => at - startedAt)).toEqual([0, 3_250]);
+    expect(sent.map(({ at }) => at - NOON)).toEqual([0, 3_250]);
   });
 
   test("the total timeout ends a call in any phase and leaves no timer behind", async () => {
@@ -155,14 +139,13 @@ describe("time limits", () => {
       attemptTimeoutMs: 3_000,
       totalTimeoutMs: 5_000,
     });
-    const startedAt = time.now;
     const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({
       ...{ name: "TimeoutError", phase: "total", retryable: true },
       message: "The call did not finish within 5000 ms.",
     });
-    expect(time.now - startedAt).toBe(5_000);
+    expect(time.now - NOON).toBe(5_000);
     expect(pendingTimers()).toBe(0);
   });
 
@@ -173,10 +156,7 @@ describe("time limits", () => {
   });
 
   test("aborting a call rejects it with the signal's reason and does not affect other calls", async () => {
-    const { client, run, sent } = await openClient({
-      network: (forward, attempt, signal) =>
-        attempt === 1 ? neverRespond(forward, attempt, signal) : forward(),
-    });
+    const { client, run, sent } = await openClient({ network: hangOnce });
     const controller = new AbortController();
     const first = client.cancel(1n, { signal: controller.signal });
     const second = client.cancel(MAX);
@@ -198,13 +178,11 @@ describe("time limits", () => {
   });
 
   test("a wait longer than maxWaitMs throws at once, and nothing is sent until it is over", async () => {
-    const { client, run, sent, time } = await openClient({
-      network: async () => errorResponse(429, "api_key_banned", { "retry-after": "900" }),
-    });
-    const startedAt = time.now;
+    const network = async () => errorResponse(429, "api_key_banned", { "retry-after": "900" });
+    const { client, run, sent } = await openClient({ network });
     const error = await run(rejection(client.cancel(1n)));
     expect(error).toBeInstanceOf(RateLimitedError);
-    expect(error).toMatchObject({ retryAt: startedAt + 900_250, cause: { code: "api_key_banned" } });
+    expect(error).toMatchObject({ retryAt: NOON + 900_250, cause: { code: "api_key_banned" } });
     await expect(run(client.cancel(1n))).rejects.toBeInstanceOf(RateLimitedError);
     expect(sent).toHaveLength(1);
   });

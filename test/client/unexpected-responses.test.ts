@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ERRORS, type ErrorCode } from "../../lib/http/errors.ts";
 import { errorResponse, openClient, readAll, rejection } from "./fixture.ts";
 
@@ -48,11 +48,7 @@ describe("a list is a 200 with a JSON array", () => {
   });
 
   test.each([
-    "application/json",
-    "application/json; charset=utf-8",
-    "application/problem+json",
-    "text/plain",
-    "",
+    ...["application/json", "application/json; charset=utf-8", "application/problem+json", "text/plain", ""],
   ])("a JSON array with the content type '%s' is a list", async (contentType) => {
     const { client, run } = await openClient({ network: async () => respond(200, "[]", contentType) });
     expect(await run(readAll(client.list()))).toEqual([]);
@@ -72,10 +68,8 @@ describe("a code counts only with its own status", () => {
   });
 
   test.each(Object.entries(ERRORS))("the code %s is recognised", async (code, { status }) => {
-    const { client, run } = await openClient({
-      network: async () => errorResponse(status, code),
-      maxAttempts: 1,
-    });
+    const network = async () => errorResponse(status, code);
+    const { client, run } = await openClient({ network, maxAttempts: 1 });
     const settled = await run(client.cancel(1n).catch((error: unknown) => error));
     expect((settled as { code: ErrorCode }).code).toBe(code);
   });
@@ -89,28 +83,21 @@ describe("a code counts only with its own status", () => {
 describe("what an ApiError says", () => {
   const FROM_PROXY = "unexpected_response: A proxy probably sent this response instead of the service.";
   const json = (value: unknown) => JSON.stringify(value);
+  const notFound = (message: unknown) => json({ code: "order_not_found", message });
 
   test.each([
     [404, "", `404 ${FROM_PROXY}`],
     [418, json({ code: "teapot", message: "Short." }), `418 ${FROM_PROXY} Its message: "Short."`],
     [418, json({ message: ["no text"] }), `418 ${FROM_PROXY}`],
-    [
-      404,
-      json({ code: "order_not_found", message: 7 }),
-      `404 order_not_found: ${ERRORS.order_not_found.message}`,
-    ],
-    [404, json({ code: "order_not_found", message: " a\u0007\u0000\u2028b\n" }), "404 order_not_found: a b"],
+    [404, notFound(7), `404 order_not_found: ${ERRORS.order_not_found.message}`],
+    [404, notFound(" a\u0007\u0000\u2028b\n"), "404 order_not_found: a b"],
     [404, json({ code: "order_not_found", message: "No.", issues: "none" }), "404 order_not_found: No."],
     [
       400,
       json({ code: "invalid_input", message: "No.", issues: [{ path: "a", message: "B." }, null] }),
       "400 invalid_input: No. a: B. undefined: undefined",
     ],
-    [
-      404,
-      json({ code: "order_not_found", message: "x".repeat(501) }),
-      `404 order_not_found: ${"x".repeat(500)}`,
-    ],
+    [404, notFound("x".repeat(501)), `404 order_not_found: ${"x".repeat(500)}`],
   ])("a %i with the body '%s'", async (status, body, message) => {
     const { client, run } = await openClient({ network: async () => respond(status, body) });
     const error = await run(rejection(readAll(client.list())));
@@ -118,7 +105,7 @@ describe("what an ApiError says", () => {
   });
 
   test("its message may arrive in parts that split a character", async () => {
-    const bytes = new TextEncoder().encode(json({ code: "order_not_found", message: "Größe: 5 €" }));
+    const bytes = new TextEncoder().encode(notFound("Größe: 5 €"));
     const body = ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)));
     const { client, run } = await openClient({ network: async () => new Response(body, { status: 404 }) });
     expect(await run(rejection(readAll(client.list())))).toMatchObject({
@@ -136,16 +123,12 @@ describe("redirects", () => {
     [304, undefined, undefined],
     [400, "/login", undefined],
   ])("a %i with the location %s is a redirect to %s", async (status, location, target) => {
-    let cancelled = false;
-    const cancel = () => {
-      cancelled = true;
-    };
+    const cancel = vi.fn();
     const body =
       status === 304 ? null : new ReadableStream({ pull: (to) => to.close(), cancel }, { highWaterMark: 0 });
     const headers = location === undefined ? {} : { location };
-    const { client, run } = await openClient({
-      network: async () => new Response(body, { status, headers }),
-    });
+    const network = async () => new Response(body, { status, headers });
+    const { client, run } = await openClient({ network });
     const error = await run(rejection(client.cancel(1n)));
     expect(error).toMatchObject({
       code: "unexpected_response",
@@ -155,7 +138,7 @@ describe("redirects", () => {
           : `${status} unexpected_response: Redirects are not followed, because the API key must not be sent to ` +
             `another host. A proxy or the service redirected this request to ${target}; check the base URL.`,
     });
-    expect(cancelled, "closes the connection").toBe(target !== undefined);
+    expect(cancel, "closes the connection").toHaveBeenCalledTimes(target === undefined ? 0 : 1);
   });
 
   test("in a browser, which hides the target, the error still reports a redirect", async () => {

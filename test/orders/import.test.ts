@@ -60,19 +60,9 @@ test("a line of 256 MiB is kept in memory only up to MAX_LINE_CHARS and two chun
 
 test("bytes that are not UTF-8 leave the other lines of a chunk, and their numbers, as they are", async () => {
   const bytes = Buffer.concat([utf8("a\n\ufeffb\n"), Uint8Array.of(0xff, 0x0a), utf8("€\r\n\nlast")]);
-  const lines = await linesOf(bytes);
-  expect(lines.map(({ number, text }) => [number, text])).toEqual([
-    [1, "a"],
-    [2, "b"],
-    [3, "\ufffd"],
-    [4, "€\r"],
-    [5, ""],
-    [6, "last"],
-  ]);
-  expect(await linesOf(Uint8Array.of(0x61, 0x0a, 0xe2, 0x82))).toEqual([
-    { number: 1, text: "a" },
-    { number: 2, text: "\ufffd" },
-  ]);
+  const numbered = (texts: string[]) => texts.map((text, index) => ({ number: index + 1, text }));
+  expect(await linesOf(bytes)).toEqual(numbered(["a", "b", "\ufffd", "€\r", "", "last"]));
+  expect(await linesOf(Uint8Array.of(0x61, 0x0a, 0xe2, 0x82))).toEqual(numbered(["a", "\ufffd"]));
 });
 
 test("one byte order mark at the start of any line is removed", async () => {
@@ -89,6 +79,13 @@ async function collectSteps(steps: AsyncIterable<ImportStep>): Promise<ImportSte
   const all: ImportStep[] = [];
   for await (const step of steps) all.push(step);
   return all;
+}
+
+/** The last step of an import of bytes, and the rejects of all. */
+async function importBytes(bytes: Uint8Array, cuts: readonly number[]) {
+  const lines = splitLines(inChunks(bytes, cuts));
+  const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
+  return { ...steps.at(-1), rejects: steps.flatMap(({ rejects }) => rejects) };
 }
 
 /** The only step of an import of a few lines. */
@@ -139,18 +136,12 @@ test("the first of two lines with the same ID is placed; an identical line is un
   const texts = ['{"id":1,"quantity":1}', '{"id":1,"quantity":2}', ' {"quantity":1,"id":1} '];
   const step = await stepOf(texts);
   expect(step).toMatchObject({ placed: 1, unchanged: 1, rejected: 1 });
-  expect(step?.rejects).toEqual([
-    {
-      number: 2,
-      content: texts[1],
-      reason: "Order 1 already exists with different content; it was not changed.",
-    },
-  ]);
+  const reason = "Order 1 already exists with different content; it was not changed.";
+  expect(step?.rejects).toEqual([{ number: 2, content: texts[1], reason }]);
 });
 
 test("an empty import yields one step with zero counts", async () => {
-  const step = await stepOf([]);
-  expect(step).toEqual({ line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] });
+  expect(await stepOf([])).toEqual({ line: 0, placed: 0, unchanged: 0, rejected: 0, rejects: [] });
 });
 
 test("the longest valid order takes less than 1 KB in a store, whatever the length of its line", async () => {
@@ -166,13 +157,13 @@ test("the longest valid order takes less than 1 KB in a store, whatever the leng
 });
 
 test.each([
-  ['{"id":1,"id":2}', "A field occurs twice."],
-  ['{"id":1,"\\u0069d":2}', "A field occurs twice."],
-  ['{"id":1,"status":"shipped","status" : "pending"}', "A field occurs twice."],
-  ['{"id":1,"shipDate":"2026-11-20T09:30:00Z","shipDate":"2026-11-21T09:30:00Z"}', "A field occurs twice."],
-])("%s, which parsers read differently, is rejected", (line, message) => {
-  const parsed = parseLine(line);
-  expect(parsed).toMatchObject({ ok: false, issues: [{ message: expect.stringContaining(message) }] });
+  '{"id":1,"id":2}',
+  '{"id":1,"\\u0069d":2}',
+  '{"id":1,"status":"shipped","status" : "pending"}',
+  '{"id":1,"shipDate":"2026-11-20T09:30:00Z","shipDate":"2026-11-21T09:30:00Z"}',
+])("%s, which parsers read differently, is rejected", (line) => {
+  const message = expect.stringContaining("A field occurs twice.");
+  expect(parseLine(line)).toMatchObject({ ok: false, issues: [{ message }] });
 });
 
 const NOT_JSON = {
@@ -212,23 +203,19 @@ test("a line is JSON exactly if it is by RFC 8259", () => {
 
 test("a reason contains no character that could forge a line or hide text on a terminal", async () => {
   const names = ["\u001b[31m", "\u009b2J", "\u202e", "\u2028", "\u2066", "\u007f", "\u0085"];
-  const lines = names.map((name) => JSON.stringify({ [name]: 1 })).join("\n");
-  const steps = await collectSteps(importOrders(toLines(lines.split("\n")), createMemoryStore().orders));
-  const reasons = steps.flatMap(({ rejects }) => rejects.map(({ reason }) => reason));
-  expect(reasons.map((reason) => reason?.split(":")[0])).toEqual([
+  const step = await stepOf(names.map((name) => JSON.stringify({ [name]: 1 })));
+  expect(step?.rejects.map(({ reason }) => reason?.split(":")[0])).toEqual([
     ...["\\u001b[31m", "\\u009b2J", "\\u202e", "\\u2028", "\\u2066", "\\u007f", "\\u0085"],
   ]);
 });
 
 test("a reason that repeats a long name is cut", async () => {
-  const line = JSON.stringify({ ["x".repeat(1_000)]: 1 });
-  const step = await stepOf([line]);
+  const step = await stepOf([JSON.stringify({ ["x".repeat(1_000)]: 1 })]);
   expect(step?.rejects[0]?.reason).toBe(`${"x".repeat(500)}…`);
 });
 
 test("blank lines are skipped, and still counted", async () => {
-  const texts = ["", '{"id":1}', " \t\r", "x", ""];
-  const step = await stepOf(texts);
+  const step = await stepOf(["", '{"id":1}', " \t\r", "x", ""]);
   expect(step).toMatchObject({ line: 5, placed: 1, rejected: 1, rejects: [{ number: 4 }] });
 });
 
@@ -244,19 +231,16 @@ test.each([
     [length],
     Array.from({ length: 20 }, (_, cut) => cut * 65_536),
   ]) {
-    const lines = splitLines(inChunks(bytes, cuts));
-    const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
-    expect(steps.at(-1)).toMatchObject({ line: 2, ...counts });
+    expect(await importBytes(bytes, cuts)).toMatchObject({ line: 2, ...counts });
   }
 });
 
 test("a line that is too long or not UTF-8 is rejected once, with its beginning", async () => {
   const tooLong = "a".repeat(MAX_LINE_CHARS * 2 + 5);
   const bytes = Buffer.concat([Uint8Array.of(0x7b, 0xff, 0x0a), utf8(`${tooLong}\n{"id":1}`)]);
-  const lines = splitLines(inChunks(bytes, [MAX_LINE_CHARS + 10]));
-  const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
-  expect(steps.at(-1)).toMatchObject({ line: 3, placed: 1, rejected: 2 });
-  expect(steps.flatMap(({ rejects }) => rejects)).toEqual([
+  const last = await importBytes(bytes, [MAX_LINE_CHARS + 10]);
+  expect(last).toMatchObject({ line: 3, placed: 1, rejected: 2 });
+  expect(last.rejects).toEqual([
     { number: 1, reason: "The line is not UTF-8.", content: "{\ufffd" },
     {
       number: 2,
@@ -268,9 +252,8 @@ test("a line that is too long or not UTF-8 is rejected once, with its beginning"
 
 test("a line that is too long is rejected although only the blank beginning of it is read", async () => {
   const bytes = utf8(`${" ".repeat(MAX_LINE_CHARS * 2)}{"id":1}\n{"id":2}`);
-  const lines = splitLines(inChunks(bytes, [MAX_LINE_CHARS + 10]));
-  const steps = await collectSteps(importOrders(lines, createMemoryStore().orders));
-  expect(steps.at(-1)).toMatchObject({ line: 2, placed: 1, rejected: 1 });
+  const last = await importBytes(bytes, [MAX_LINE_CHARS + 10]);
+  expect(last).toMatchObject({ line: 2, placed: 1, rejected: 1 });
 });
 
 test("a line with a bad byte in an unknown field, or in place of a letter, is no order", async () => {

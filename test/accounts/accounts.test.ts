@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { MAX_OVERLAP_MS } from "../../lib/accounts/account.ts";
 import { createAccounts, type IssuedKey, type KeyResult } from "../../lib/accounts/accounts.ts";
 import type { Environment } from "../../lib/accounts/api-key.ts";
@@ -28,6 +28,8 @@ async function open() {
   };
 }
 
+const failure = (code: string) => ({ ok: false, code });
+
 function issued(result: KeyResult): IssuedKey {
   return result.ok ? result : expect.fail(result.code);
 }
@@ -41,9 +43,8 @@ test.each(["", "Shop", "-shop", "a_b", "ü", "a".repeat(33), "a/b", "__proto__"]
   "%j is rejected as an account identifier",
   async (id) => {
     const { accounts, store } = await open();
-    await expect(accounts.create(id, { plan: "free" })).rejects.toThrow(
-      "accountId: Use 1 to 32 lower-case letters",
-    );
+    const message = "accountId: Use 1 to 32 lower-case letters";
+    await expect(accounts.create(id, { plan: "free" })).rejects.toThrow(message);
     expect(await store.find(id)).toBeUndefined();
   },
 );
@@ -53,10 +54,9 @@ test("a key can have a name that is safe to show, and never contains a key", asy
   const { key } = issued(await accounts.issueKey("shop", { name: "checkout, live \u{1f6d2}" }));
   issued(await accounts.issueKey("shop", { name: "é".repeat(64) }));
   const names = ["", "a".repeat(65), " a", "a ", "a\nb", "a\u202eb", "\ud800", `old ${key}`];
+  const message = "name: Use 1 to 64 characters";
   for (const name of names)
-    await expect(accounts.issueKey("shop", { name }), `${name}`).rejects.toThrow(
-      "name: Use 1 to 64 characters",
-    );
+    await expect(accounts.issueKey("shop", { name }), `${name}`).rejects.toThrow(message);
   const account = (await store.find("shop")) ?? expect.fail();
   expect(account.keys.map(({ name }) => name)).toEqual(["checkout, live \u{1f6d2}", "é".repeat(64)]);
 });
@@ -65,8 +65,8 @@ test("a ban is lifted from the key that is named, and nothing else is", async ()
   const { accounts, store, use, key } = await openWithKey();
   await store.recordRejections(parseKey(key.key) ?? expect.fail(), 25, START);
   expect(await use(key)).toBe("api_key_banned");
-  expect(await accounts.unbanKey("nobody.1")).toEqual({ ok: false, code: "account_not_found" });
-  expect(await accounts.unbanKey("shop.none")).toEqual({ ok: false, code: "key_not_found" });
+  expect(await accounts.unbanKey("nobody.1")).toEqual(failure("account_not_found"));
+  expect(await accounts.unbanKey("shop.none")).toEqual(failure("key_not_found"));
   expect(await use(key)).toBe("api_key_banned");
   expect(await accounts.unbanKey(key.keyId)).toMatchObject({ ok: true, account: { id: "shop" } });
   expect(await use(key)).toBe("admitted");
@@ -129,10 +129,8 @@ test("a rotation never extends the expiry of a key or of its successor", async (
   const old = issued(await accounts.issueKey("shop", { expiresAt: START + HOUR }));
   const successor = issued(await accounts.rotateKey(old.keyId, { overlapMs: 24 * HOUR }));
   expect(successor.expiresAt).toBe(START + HOUR);
-  expect((await store.find("shop"))?.keys.map(({ expiresAt }) => expiresAt)).toEqual([
-    START + HOUR,
-    START + HOUR,
-  ]);
+  const expiries = (await store.find("shop"))?.keys.map(({ expiresAt }) => expiresAt);
+  expect(expiries).toEqual([START + HOUR, START + HOUR]);
 });
 
 test("a revoked key is rejected at the next request and cannot be rotated", async () => {
@@ -140,21 +138,16 @@ test("a revoked key is rejected at the next request and cannot be rotated", asyn
   expect(await use(key)).toBe("admitted");
   await accounts.revokeKey(key.keyId);
   expect(await use(key)).toBe("unknown_key");
-  expect(await accounts.rotateKey(key.keyId, { overlapMs: HOUR })).toEqual({
-    ok: false,
-    code: "key_not_active",
-  });
+  expect(await accounts.rotateKey(key.keyId, { overlapMs: HOUR })).toEqual(failure("key_not_active"));
 });
 
 test("an account has at most 20 active keys, and the oldest inactive keys are deleted", async () => {
   const { accounts, store } = await open();
   const keys: IssuedKey[] = [];
   for (let count = 0; count < 20; count++) keys.push(issued(await accounts.issueKey("shop")));
-  expect(await accounts.issueKey("shop")).toEqual({ ok: false, code: "too_many_keys" });
-  expect(await accounts.rotateKey(keys[0]?.keyId ?? "", { overlapMs: HOUR })).toEqual({
-    ok: false,
-    code: "too_many_keys",
-  });
+  const rotation = accounts.rotateKey(keys[0]?.keyId ?? "", { overlapMs: HOUR });
+  for (const call of [accounts.issueKey("shop"), rotation])
+    expect(await call).toEqual(failure("too_many_keys"));
   for (const { keyId } of keys) {
     await accounts.revokeKey(keyId);
     issued(await accounts.issueKey("shop"));
@@ -182,16 +175,15 @@ test.each([
 
 test("operations on a missing account or key fail with account_not_found or key_not_found", async () => {
   const { accounts } = await open();
-  expect(await accounts.create("shop", { plan: "pro" })).toEqual({ ok: false, code: "account_exists" });
-  expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual({ ok: false, code: "account_not_found" });
-  expect(await accounts.resetUsage("nobody")).toEqual({ ok: false, code: "account_not_found" });
-  expect(await accounts.delete("nobody")).toEqual({ ok: false, code: "account_not_found" });
-  expect(await accounts.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
+  expect(await accounts.create("shop", { plan: "pro" })).toEqual(failure("account_exists"));
+  expect(await accounts.setPlan("nobody", { plan: "pro" })).toEqual(failure("account_not_found"));
+  for (const method of ["resetUsage", "delete", "issueKey"] as const)
+    expect(await accounts[method]("nobody"), method).toEqual(failure("account_not_found"));
   for (const id of ["shop.nothing", "nobody.1", "garbage", ""]) {
-    const failure = { ok: false, code: id.startsWith("shop.") ? "key_not_found" : "account_not_found" };
-    expect(await accounts.revokeKey(id)).toEqual(failure);
-    expect(await accounts.rotateKey(id, { overlapMs: 0 })).toEqual(failure);
-    expect(await accounts.unbanKey(id)).toEqual(failure);
+    const missing = failure(id.startsWith("shop.") ? "key_not_found" : "account_not_found");
+    expect(await accounts.revokeKey(id)).toEqual(missing);
+    expect(await accounts.rotateKey(id, { overlapMs: 0 })).toEqual(missing);
+    expect(await accounts.unbanKey(id)).toEqual(missing);
   }
 });
 
@@ -207,9 +199,8 @@ test("a key whose expiry has another name is not issued, and not imported", asyn
 test("plans of a service's own that are invalid are rejected before any account has one", () => {
   const { accounts: store } = createMemoryStore();
   const plans = { gold: { perMinute: 0, perDay: 1 } };
-  expect(() => createAccounts({ store, environment: "test", plans })).toThrow(
-    "plans.gold.perMinute: Give a whole number of at least 1.",
-  );
+  const message = "plans.gold.perMinute: Give a whole number of at least 1.";
+  expect(() => createAccounts({ store, environment: "test", plans })).toThrow(message);
 });
 
 test("with a clock that returns no instant, no key is issued, rotated or revoked", async () => {
@@ -263,37 +254,27 @@ test("an environment other than test and live is rejected before the store recor
   expect(await store.findEnvironment()).toBeUndefined();
 });
 
-describe("the environment of a store", () => {
-  const openFor = async (...environments: readonly Environment[]) => {
-    const { accounts: store } = createMemoryStore();
-    const all = environments.map((environment) => createAccounts({ store, environment, clock: () => START }));
-    await all[0]?.create("acme", { plan: "free" });
-    return { store, all };
-  };
-
-  test("is that of the first key that is issued; nothing before it counts, nor a key that is not issued", async () => {
-    const { store, all } = await openFor("test", "live");
-    const [test, live] = all;
-    const imported = await test?.importKey("acme", { hash: "a".repeat(64) });
-    expect(imported?.ok).toBe(true);
-    expect(await test?.issueKey("nobody")).toEqual({ ok: false, code: "account_not_found" });
-    expect(await test?.rotateKey("acme.k123456789", { overlapMs: 0 })).toMatchObject({
-      code: "key_not_found",
-    });
-    expect(await store.findEnvironment()).toBeUndefined();
-    expect(await live?.issueKey("acme")).toMatchObject({ key: expect.stringMatching(/^so_live_acme_/) });
-    await expect(test?.issueKey("acme")).rejects.toThrow(
-      "environment: The keys of this store are for 'live', since its first one was, so none can be issued for 'test'. " +
-        "Set STORE_ORDERS_ENVIRONMENT, in code 'environment', to live, or use another store.",
-    );
-    await expect(test?.rotateKey("acme.k123456789", { overlapMs: 0 })).rejects.toThrow(
-      "environment: The keys",
-    );
-    expect((await store.find("acme"))?.keys).toHaveLength(2);
-    // Keys can still be imported, whatever the environment: they have none.
-    expect((await test?.importKey("acme", { hash: "b".repeat(64) }))?.ok).toBe(true);
-    expect(await createAccounts({ store }).issueKey("acme")).toMatchObject({
-      key: expect.stringMatching(/^so_live_/),
-    });
-  });
+test("the environment of a store is that of the first key that is issued; nothing before it counts, nor a key that is not issued", async () => {
+  const { accounts: store } = createMemoryStore();
+  const [test, live] = (["test", "live"] as const).map((environment) =>
+    createAccounts({ store, environment, clock: () => START }),
+  );
+  await test?.create("acme", { plan: "free" });
+  const imported = await test?.importKey("acme", { hash: "a".repeat(64) });
+  expect(imported?.ok).toBe(true);
+  expect(await test?.issueKey("nobody")).toEqual(failure("account_not_found"));
+  const rotate = () => test?.rotateKey("acme.k123456789", { overlapMs: 0 });
+  expect(await rotate()).toMatchObject({ code: "key_not_found" });
+  expect(await store.findEnvironment()).toBeUndefined();
+  expect(await live?.issueKey("acme")).toMatchObject({ key: expect.stringMatching(/^so_live_acme_/) });
+  await expect(test?.issueKey("acme")).rejects.toThrow(
+    "environment: The keys of this store are for 'live', since its first one was, so none can be issued for 'test'. " +
+      "Set STORE_ORDERS_ENVIRONMENT, in code 'environment', to live, or use another store.",
+  );
+  await expect(rotate()).rejects.toThrow("environment: The keys");
+  expect((await store.find("acme"))?.keys).toHaveLength(2);
+  // Keys can still be imported, whatever the environment: they have none.
+  expect((await test?.importKey("acme", { hash: "b".repeat(64) }))?.ok).toBe(true);
+  const key = expect.stringMatching(/^so_live_/);
+  expect(await createAccounts({ store }).issueKey("acme")).toMatchObject({ key });
 });

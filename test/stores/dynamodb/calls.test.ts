@@ -6,7 +6,6 @@ import { hashKey } from "../../../lib/accounts/hash-key.ts";
 import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
 import type { StoredOrder } from "../../../lib/orders/lifecycle.ts";
 import { MAX_PAGE_ORDERS, type OrderQueryPage } from "../../../lib/orders/order-query.ts";
-import type { OrderPage } from "../../../lib/orders/order-store.ts";
 import { orderToJson } from "../../../lib/orders/wire.ts";
 import { DAY_MS } from "../../../lib/plans/windows.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
@@ -31,11 +30,27 @@ beforeEach(async () => {
   dynamodb.proxy.takeOperations();
 });
 
-/** Runs `work` and returns the requests that it sent. */
-async function cost(work: () => Promise<unknown>): Promise<readonly string[]> {
+/** Runs `work` and returns its result, and the requests that it sent. */
+async function measure<T>(work: () => Promise<T>) {
   dynamodb.proxy.takeOperations();
-  await work();
-  return dynamodb.proxy.takeOperations();
+  const result = await work();
+  return { result, calls: dynamodb.proxy.takeOperations() };
+}
+
+const cost = async (work: () => Promise<unknown>) => (await measure(work)).calls;
+
+/** The read or write units since the last call. */
+const takeTotal = () => dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0);
+
+/** The tables with orders that are not changed. */
+function useFilled(prefix: string, count: number, orderAt: (index: number) => StoredOrder) {
+  beforeAll(async () => {
+    await createDynamodbTables({ prefix, client: dynamodb.client });
+    await fillOrders(dynamodb.client, prefix, count, orderAt);
+  });
+  beforeEach(() => {
+    store = createDynamodbStore({ prefix, client: dynamodb.client });
+  });
 }
 
 test("what warms up is one read of each table", async () => {
@@ -75,11 +90,8 @@ describe("requests for an order", () => {
     const order = { record: { id: 1n }, status: "pending" } as const;
     await store.orders.place([{ record: { id: 0n }, status: "pending" }]);
     const other = { ...order, status: "shipped" } as const;
-    let outcomes: unknown;
-    const calls = await cost(async () => {
-      outcomes = await store.orders.place([order, other, order]);
-    });
-    expect(outcomes).toEqual(["placed", "conflict", "unchanged"]);
+    const { result, calls } = await measure(() => store.orders.place([order, other, order]));
+    expect(result).toEqual(["placed", "conflict", "unchanged"]);
     expect(calls).toEqual(["PutItem"]);
   });
 
@@ -99,29 +111,22 @@ test("each change by an operator is the requests that the documentation states",
   await store.accounts.recordEnvironment("live");
   // The details come first: they have no effect until the admission item names them.
   const details = ["UpdateItem", "PutItem", "UpdateItem"];
-  expect(await cost(() => accounts.create("acme", { plan: "free" }))).toEqual([
-    "GetItem",
-    ...details,
-    "PutItem",
-  ]);
+  const create = () => accounts.create("acme", { plan: "free" });
+  expect(await cost(create)).toEqual(["GetItem", ...details, "PutItem"]);
   const change = ["GetItem", "GetItem", "UpdateItem", "UpdateItem"];
-  let issued: IssuedKey | undefined;
-  const issue = await cost(async () => {
-    issued = (await accounts.issueKey("acme")) as IssuedKey;
-  });
-  expect(issue).toEqual(["GetItem", ...change]);
-  const key = { accountId: "acme", hash: hashKey(issued?.key ?? "") };
+  const { result, calls } = await measure(() => accounts.issueKey("acme"));
+  expect(calls).toEqual(["GetItem", ...change]);
+  const issued = result as IssuedKey;
+  const key = { accountId: "acme", hash: hashKey(issued.key) };
   const changePlan = () =>
     store.accounts.update("acme", (account) => ({ ok: true, account: { ...account, plan: "pro" } }));
   expect(await cost(changePlan)).toEqual(["GetItem", "GetItem", "UpdateItem"]);
   expect(await cost(() => store.accounts.recordRejections(key, 1, AT))).toEqual(["GetItem", "UpdateItem"]);
-  expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual([
-    "GetItem",
-    "UpdateItem",
-  ]);
-  expect(await cost(() => store.accounts.unban("acme", issued?.keyId ?? ""))).toEqual(["GetItem"]);
+  const unban = () => store.accounts.unban("acme", issued.keyId);
+  expect(await cost(unban)).toEqual(["GetItem", "UpdateItem"]);
+  expect(await cost(unban)).toEqual(["GetItem"]);
   expect(await cost(() => store.accounts.resetUsage("acme"))).toEqual(["UpdateItem", "BatchGetItem"]);
-  expect(await cost(() => accounts.revokeKey(issued?.keyId ?? ""))).toEqual(change);
+  expect(await cost(() => accounts.revokeKey(issued.keyId))).toEqual(change);
   const deleted = ["BatchGetItem", "DeleteItem", "DeleteItem", "GetItem"];
   expect(await cost(() => accounts.delete("acme"))).toEqual(deleted);
   // The first import also writes that there are imported keys.
@@ -130,9 +135,8 @@ test("each change by an operator is the requests that the documentation states",
     const hash = hashKey(name);
     const imported = ["BatchGetItem", "PutItem", "PutItem", ...change, "GetItem"];
     expect(await cost(() => accounts.importKey(name, { hash }))).toEqual(imported);
-    expect(await cost(() => store.accounts.importedKeys?.findAccount(hash) ?? expect.fail())).toEqual([
-      "GetItem",
-    ]);
+    const find = () => store.accounts.importedKeys?.findAccount(hash) ?? expect.fail();
+    expect(await cost(find)).toEqual(["GetItem"]);
   }
   expect(await cost(() => accounts.delete("third"))).toEqual([...deleted, "GetItem", "DeleteItem"]);
 });
@@ -171,7 +175,6 @@ describe("requests to list a table of one page", () => {
 });
 
 describe("a list of a longer table", () => {
-  const prefix = "calls-longer";
   const count = 2_100;
   /** All in two buckets, which then have three pages. */
   const ids = Array.from({ length: 10 * count }, (_, index) => BigInt(index) - 10_000n)
@@ -181,24 +184,15 @@ describe("a list of a longer table", () => {
     record: { id: ids[index] ?? 0n, quantity: 1 },
     status: "pending",
   });
-  beforeAll(async () => {
-    await createDynamodbTables({ prefix, client: dynamodb.client });
-    await fillOrders(dynamodb.client, prefix, count, orderAt);
-  });
-  beforeEach(async () => {
-    store = createDynamodbStore({ prefix, client: dynamodb.client });
-    // The first list of a process finds that the table has more than one page.
-    await collect(store.orders.list());
-  });
+  useFilled("calls-longer", count, orderAt);
+  // The first list of a process finds that the table has more than one page.
+  beforeEach(async () => void (await collect(store.orders.list())));
   afterEach(() => {
     dynamodb.proxy.chooseFault = () => "pass";
   });
 
   test("a list reads each page of each bucket once", async () => {
-    let pages: readonly OrderPage[] = [];
-    const calls = await cost(async () => {
-      pages = await collect(store.orders.list());
-    });
+    const { result: pages, calls } = await measure(() => collect(store.orders.list()));
     expect(calls).toEqual(Array(BUCKETS + 2 * 2).fill("Query"));
     const expected = Array.from({ length: count }, (_, index) => orderToJson(orderAt(index).record));
     expect(pages.map(({ json }) => json).join(",")).toBe(expected.join(","));
@@ -254,12 +248,8 @@ describe("requests for pages of orders", () => {
   const ids = Array.from({ length: count }, (_, index) => orderAt(index).record.id).sort((a, b) =>
     a < b ? -1 : 1,
   );
-  beforeAll(async () => {
-    await createDynamodbTables({ prefix, client: dynamodb.client });
-    await fillOrders(dynamodb.client, prefix, count, orderAt);
-  });
+  useFilled(prefix, count, orderAt);
   beforeEach(async () => {
-    store = createDynamodbStore({ prefix, client: dynamodb.client });
     await store.orders.find(0n);
     dynamodb.proxy.takeUnits();
   });
@@ -267,10 +257,8 @@ describe("requests for pages of orders", () => {
   test("a page of 50 orders is complete after one read of each bucket, in both directions, and states its cost", async () => {
     for (const order of ["asc", "desc"] as const) {
       const sorted = order === "asc" ? ids : ids.toReversed();
-      let page: OrderQueryPage = { orders: [] };
-      const calls = await cost(async () => {
-        page = await store.orders.page({ limit: 50, order, after: sorted[99] });
-      });
+      const query = { limit: 50, order, after: sorted[99] };
+      const { result: page, calls } = await measure(() => store.orders.page(query));
       expect(calls).toEqual(Array(BUCKETS).fill("Query"));
       expect(page.orders.map(({ record }) => record.id)).toEqual(sorted.slice(100, 150));
       expect(page.next).toBe(sorted[149]);
@@ -292,20 +280,19 @@ describe("requests for pages of orders", () => {
     expect(found).toEqual(ids);
     dynamodb.proxy.takeUnits();
     await collect(store.orders.list());
-    const list = dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0);
-    expect(walk).toBeLessThan(2 * list);
+    expect(walk).toBeLessThan(2 * takeTotal());
   });
 
   test("a page of a rare status reads each bucket up to four times, and leads on", async () => {
     const found: StoredOrder[] = [];
     let pages = 0;
     for (let after: bigint | undefined, more = true; more; more = after !== undefined) {
-      let page: OrderQueryPage = { orders: [] };
-      const calls = await cost(async () => {
-        page = await store.orders.page({ after, limit: 5, status: "cancelled" });
-      });
+      const query = { after, limit: 5, status: "cancelled" } as const;
+      const { result: page, calls }: Awaited<ReturnType<typeof measure<OrderQueryPage>>> = await measure(() =>
+        store.orders.page(query),
+      );
       expect(calls.length).toBeLessThanOrEqual(4 * BUCKETS);
-      expect(page.readUnits).toBe(dynamodb.proxy.takeUnits().reduce((sum, units) => sum + units, 0));
+      expect(page.readUnits).toBe(takeTotal());
       expect(page.readUnits).toBeLessThanOrEqual(4 * BUCKETS);
       found.push(...page.orders);
       after = page.next;

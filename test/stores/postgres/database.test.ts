@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../../lib/core/time.ts";
 import type { StoreOperation } from "../../../lib/orders/store-operation.ts";
@@ -17,10 +17,20 @@ beforeAll(async () => {
 
 const ORDER = { record: { id: 1n }, status: "pending" } as const;
 const TYPES = { getTypeParser: () => (value: string) => value };
+const KEY = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
+const ACCOUNT = { id: "acme", plan: "free", keys: [KEY] } as const;
 const lost = () => new Error("Connection terminated unexpectedly");
+const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
+
+/** What the error of a call says, if it says that the store is not available. */
+async function problemOf(call: Promise<unknown>) {
+  const error = await call.catch((reason: unknown) => reason);
+  return isStoreUnavailable(error) && errorMessage(error);
+}
 
 const sent: PostgresQuery[] = [];
 beforeEach(() => void sent.splice(0));
+afterEach(() => void vi.useRealTimers());
 
 /** A store with one order, whose next queries are answered by a function. */
 async function openStore(schema: string, respond: Respond) {
@@ -48,21 +58,15 @@ function once(matches: (query: PostgresQuery) => boolean, respond: Respond): Res
 const isCommit = ({ text }: PostgresQuery) => text === "COMMIT";
 
 test("a connection that is lost before the transaction is committed costs nothing: it is repeated", async () => {
-  const beforeCommit = once(isCommit, async () => {
-    await server.database.exec("ROLLBACK");
-    throw lost();
-  });
-  const whileReading = once(
-    ({ values }) => values !== undefined,
-    async () => {
+  const isStatement = ({ values }: PostgresQuery) => values !== undefined;
+  for (const [schema, matches] of [
+    ["early", isStatement],
+    ["late", isCommit],
+  ] as const) {
+    const respond = once(matches, async () => {
       await server.database.exec("ROLLBACK");
       throw lost();
-    },
-  );
-  for (const [schema, respond] of [
-    ["early", whileReading],
-    ["late", beforeCommit],
-  ] as const) {
+    });
     const store = await openStore(schema, respond);
     expect((await store.orders.apply(1n, "cancel", 0)).ok, schema).toBe(true);
     expect((await store.orders.find(1n))?.status).toBe("cancelled");
@@ -79,14 +83,12 @@ test("if the server was replaced after the response to COMMIT was lost, the call
       ? Promise.resolve({ rows: [["committed", "1"]] })
       : respond(query, run),
   );
-  const error = await store.orders.apply(1n, "cancel", 0).catch((reason: unknown) => reason);
-  expect(isStoreUnavailable(error) && error.message).toContain("The change may have been made.");
+  expect(await problemOf(store.orders.apply(1n, "cancel", 0))).toContain("The change may have been made.");
   expect((await store.orders.find(1n))?.status).toBe("cancelled");
 });
 
 test("a call whose connections are all lost rejects after four attempts, or once its time is over", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
   for (const [schema, stepMs, attempts] of [
     ["always_lost", 0, 4],
     ["lost_in_time", 2_000, 3],
@@ -133,16 +135,9 @@ test("a connection that is lent has a listener for its loss, and keeps it only i
 
 test("each call sets its isolation, its limits and its plans, whatever the defaults of the database are", async () => {
   vi.useFakeTimers({ toFake: ["performance", "Date"] });
-  onTestFinished(() => void vi.useRealTimers());
   const names = [
-    "transaction_isolation",
-    "transaction_deferrable",
-    "transaction_read_only",
-    "lock_timeout",
-    "statement_timeout",
-    "plan_cache_mode",
-    "enable_seqscan",
-    "idle_in_transaction_session_timeout",
+    ...["transaction_isolation", "transaction_deferrable", "transaction_read_only", "lock_timeout"],
+    ...["statement_timeout", "plan_cache_mode", "enable_seqscan", "idle_in_transaction_session_timeout"],
   ];
   const text = `SELECT ${names.map((name) => `current_setting('${name}')`)}`;
   const settings: (readonly unknown[])[] = [];
@@ -184,7 +179,6 @@ test("each call sets its isolation, its limits and its plans, whatever the defau
 
 test("if nobody can tell before the deadline whether a COMMIT was done, the call rejects with the last problem", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
   let isLost = false;
   let refused = 0;
   const pool: PostgresPool = {
@@ -210,8 +204,7 @@ test("if nobody can tell before the deadline whether a COMMIT was done, the call
   const store = createPostgresStore({ pool, schema: "unknown" });
   await store.orders.place([ORDER]);
   isFaulty = true;
-  const error = await store.orders.apply(1n, "cancel", 0).catch((reason: unknown) => reason);
-  expect(isStoreUnavailable(error) && errorMessage(error)).toBe(
+  expect(await problemOf(store.orders.apply(1n, "cancel", 0))).toBe(
     "A COMMIT was not confirmed. The change may have been made. " +
       "(The database cannot be used. connect ECONNREFUSED 127.0.0.1:5432)",
   );
@@ -228,28 +221,24 @@ test("if the response about orders that were there is lost with that to COMMIT, 
   );
   const store = await openStore("outcomes", respond);
   const orders = [ORDER, { record: { id: 2n }, status: "pending" } as const];
-  const error = await store.orders.place(orders).catch((reason: unknown) => reason);
-  expect(isStoreUnavailable(error) && errorMessage(error)).toBe(
-    "The orders were placed, but the response was lost.",
-  );
+  const message = "The orders were placed, but the response was lost.";
+  expect(await problemOf(store.orders.place(orders))).toBe(message);
   expect(await store.orders.place(orders)).toEqual(["unchanged", "unchanged"]);
 });
 
 test("a deadlock in the statement of several cancels costs nothing: it is repeated", async () => {
   // The clock stands still, also in PGlite: a statement that takes long does nothing.
   vi.useFakeTimers({ toFake: ["performance", "Date"] });
-  onTestFinished(() => void vi.useRealTimers());
   const isCancel = ({ text }: PostgresQuery) => text.includes("cancelled AS");
   const respond = once(isCancel, ({ values: _, ...query }, run) => {
     const raise = "RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'";
     return run({ ...query, text: `DO $$ BEGIN ${raise}; END $$` });
   });
   const { orders, accounts } = await openStore("deadlock", respond);
-  const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
   await orders.place([{ record: { id: 2n }, status: "pending" }]);
-  await accounts.create({ id: "acme", plan: "free", keys: [key] });
+  await accounts.create(ACCOUNT);
   const admit = (operation?: StoreOperation) =>
-    accounts.admit({ accountId: "acme", hash: key.hash }, 0, undefined, operation);
+    accounts.admit({ accountId: "acme", hash: KEY.hash }, 0, undefined, operation);
   await admit();
   sent.splice(0);
   for (const admission of await Promise.all(
@@ -305,20 +294,19 @@ test("the connections of a pool of the program are those that it counts, if it d
 });
 
 test("a pooler that changes sessions ends the use of prepared statements, not the call", async () => {
-  const respond = once(
-    ({ name }) => name !== undefined,
-    () =>
-      Promise.reject(
-        Object.assign(new Error("prepared statement does not exist"), { code: "26000", severity: "ERROR" }),
-      ),
+  const message = "prepared statement does not exist";
+  const unknown = Object.assign(new Error(message), { code: "26000", severity: "ERROR" });
+  const isNamed = ({ name }: PostgresQuery) => name !== undefined;
+  const store = await openStore(
+    "pooled",
+    once(isNamed, () => Promise.reject(unknown)),
   );
-  const store = await openStore("pooled", respond);
   sent.splice(0);
   expect(await store.orders.find(1n)).toMatchObject(ORDER);
-  const named = sent.map(({ name }) => name !== undefined);
+  const named = sent.map(isNamed);
   expect(named.indexOf(true)).toBe(named.lastIndexOf(true));
   expect((await store.orders.apply(1n, "cancel", 0)).ok).toBe(true);
-  expect(sent.slice(4).some(({ name }) => name !== undefined)).toBe(false);
+  expect(sent.slice(4).some(isNamed)).toBe(false);
 });
 
 test("a statement has the same name in every store, and another one for another schema", async () => {
@@ -344,7 +332,6 @@ test("a page of a query is not prepared: its text is seldom repeated", async () 
 
 test("a call for which the pool has no connection in time rejects, and a connection that comes later is returned", async () => {
   vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
   let lend = () => {};
   let returned = 0;
   const pool: PostgresPool = {
@@ -400,8 +387,6 @@ test("a COMMIT that the server answers with ROLLBACK is an error, and closes the
 
 test("a call whose time is over does not wait for one before it that has more", async () => {
   vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
   let asked = 0;
   const pool: PostgresPool = {
     async connect() {
@@ -422,7 +407,6 @@ test("a call whose time is over does not wait for one before it that has more", 
 });
 
 test("calls whose connection is refused wait in their order until one is lent", async () => {
-  const refusal = Object.assign(new Error("too many connections"), { code: "53300", severity: "FATAL" });
   const store = await openStore("refused", (query, run) => run(query));
   let [asked, atOnce, most] = [0, 0, 0];
   const pool: PostgresPool = {
@@ -450,9 +434,8 @@ test("calls whose connection is refused wait in their order until one is lent", 
 
 test("closing waits for the calls that were made before", async () => {
   const store = await openStore("closing", (query, run) => run(query));
-  const key = { id: "acme.1", hash: "1".repeat(64), createdAt: 0 };
-  const created = store.accounts.create({ id: "acme", plan: "free", keys: [key] });
-  const admitted = store.accounts.admit({ accountId: "acme", hash: key.hash }, 0);
+  const created = store.accounts.create(ACCOUNT);
+  const admitted = store.accounts.admit({ accountId: "acme", hash: KEY.hash }, 0);
   let settled = 0;
   for (const call of [created, admitted]) void call.then(() => settled++);
   await store.close();

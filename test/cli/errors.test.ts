@@ -74,17 +74,14 @@ test.each([
       "this makes the require call ambiguous and unsound.\n\nRequired package: @aws-sdk/client-dynamodb (via " +
       '"@aws-sdk/client-dynamodb/package.json")\nRequired by: store-orders@virtual:04#npm:0.1.0 (via /app/.yarn/)',
   ],
-])(
-  "a package that is not installed (%s) exits with 2 and a message that says how to install it",
-  (code, text) => {
-    const error = explainMissingPackage(Object.assign(new Error(text), { code }));
-    expect(toExitStatus(error)).toBe(2);
-    expect(toErrorReport(error).message).toBe(
-      "@aws-sdk/client-dynamodb: The package is not installed, and this command needs it. " +
-        "Run 'npm install @aws-sdk/client-dynamodb' (or 'yarn add @aws-sdk/client-dynamodb'), with --global if store-orders was installed with it.",
-    );
-  },
-);
+])("a package that is not installed (%s) exits with 2 and a message how to install it", (code, text) => {
+  const error = explainMissingPackage(Object.assign(new Error(text), { code }));
+  expect(toExitStatus(error)).toBe(2);
+  expect(toErrorReport(error).message).toBe(
+    "@aws-sdk/client-dynamodb: The package is not installed, and this command needs it. " +
+      "Run 'npm install @aws-sdk/client-dynamodb' (or 'yarn add @aws-sdk/client-dynamodb'), with --global if store-orders was installed with it.",
+  );
+});
 
 test.each([
   [

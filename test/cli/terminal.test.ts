@@ -59,15 +59,12 @@ test("the number of dropped lines is reported as JSON if they were JSON", async 
   });
 });
 
-test.each(["x", "€"])(
-  "a line of any length is cut, not dropped, although it consists of %s only",
-  (character) => {
-    const { stream, written } = stalledStream();
-    createLogWriter(stream).write(character.repeat(3 * MAX_BUFFERED_LOG_BYTES));
-    expect(written).toEqual([expect.stringMatching(/^(?:x+|€+)…\n$/)]);
-    expect(stream.writableLength).toBeLessThan(MAX_BUFFERED_LOG_BYTES);
-  },
-);
+test.each(["x", "€"])("a line of any length, of %s only, is cut, not dropped", (character) => {
+  const { stream, written } = stalledStream();
+  createLogWriter(stream).write(character.repeat(3 * MAX_BUFFERED_LOG_BYTES));
+  expect(written).toEqual([expect.stringMatching(/^(?:x+|€+)…\n$/)]);
+  expect(stream.writableLength).toBeLessThan(MAX_BUFFERED_LOG_BYTES);
+});
 
 test("what is left of a long line of JSON is the message of a line of JSON", () => {
   const { stream, written } = stalledStream();

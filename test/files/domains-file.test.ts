@@ -284,10 +284,7 @@ describe("somebody else's change is not overwritten", () => {
     const version = versionOf(path);
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        open(path).change(version, {
-          ...ADD,
-          host: `b${index}.example.com`,
-        }),
+        open(path).change(version, { ...ADD, host: `b${index}.example.com` }),
       ),
     );
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
@@ -377,9 +374,7 @@ describe("a file that is not a valid domains file", () => {
     prepare();
     const snapshot = open(path).read();
     expect(!snapshot.ok && snapshot.problems[0]?.message).toContain(message);
-    expect(await open(path).change("", ADD)).toMatchObject({
-      ok: false,
-    });
+    expect(await open(path).change("", ADD)).toMatchObject({ ok: false });
   });
 });
 

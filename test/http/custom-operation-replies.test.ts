@@ -21,17 +21,14 @@ test.each<readonly [what: string, reply: SuccessReply, reason: RegExp]>([
     ownHeader,
   ),
   ...["X-RateLimit-Remaining", "x-ratelimit-limit", "X-Request-Id", "Deprecation", "sunset"].map(ownHeader),
-])(
-  "an operation that returns %s is answered with 500, and the event says why",
-  async (_what, reply, reason) => {
-    const operation = defineOperation({ ...statusDefinition, handle: async () => reply });
-    const { events, send } = await createHandlerFixture({ operations: [operation] });
-    const { status, headers, text } = await send("GET", "/v1/store/orders/1/status");
-    expect([status, JSON.parse(text).code]).toEqual([500, "internal_error"]);
-    expect(headers.has("x-ratelimit-limit")).toBe(true);
-    expect(String(events.at(-1)?.error)).toMatch(reason);
-  },
-);
+])("an operation that returns %s is a 500, and the event says why", async (_what, reply, reason) => {
+  const operation = defineOperation({ ...statusDefinition, handle: async () => reply });
+  const { events, send } = await createHandlerFixture({ operations: [operation] });
+  const { status, headers, text } = await send("GET", "/v1/store/orders/1/status");
+  expect([status, JSON.parse(text).code]).toEqual([500, "internal_error"]);
+  expect(headers.has("x-ratelimit-limit")).toBe(true);
+  expect(String(events.at(-1)?.error)).toMatch(reason);
+});
 
 test("the links of a deprecated operation's reply do not replace those of its deprecation", async () => {
   const deprecation = { since: "2026-01-01T00:00:00Z", sunset: "2027-01-01T00:00:00Z", link: "/docs" };

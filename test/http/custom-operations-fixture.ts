@@ -29,10 +29,7 @@ export const whoAmI = defineOperation({
   id: "whoAmI",
   method: "POST",
   path: "/{region}/callers/{callerId}",
-  parameters: {
-    callerId: { description: "Any number." },
-    region: { description: "Where.", type: "string" },
-  },
+  parameters: { callerId: { description: "Any number." }, region: { description: "Where.", type: "string" } },
   tag: "callers",
   summary: "Read the caller",
   description: "For support.",

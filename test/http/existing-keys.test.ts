@@ -147,23 +147,20 @@ describe("a burst of valid keys that the process has not seen", () => {
     return keys;
   };
 
-  test.each(["own", "imported"] as const)(
-    "is looked up at once by a local store, and otherwise 20 in a second: %s keys",
-    async (kind) => {
-      const opened = await open();
-      const presented = (await addKeys(opened, "shop")).map((each) => each[kind]);
-      const local = createHandler({
-        store: { ...opened.store, accounts: { ...opened.store.accounts, isLocal: true } },
-        clock: () => opened.time.now,
-      });
-      expect(await answer(local, presented)).toEqual(Array(COUNT).fill(200));
-      for (let second = 1; second <= COUNT / 20; second++, opened.time.now += 1_000) {
-        const statuses = await answer(opened.handler, presented);
-        expect(statuses.filter((status) => status === 200)).toHaveLength(20 * second);
-        expect(statuses.every((status) => status === 200 || status === 429)).toBe(true);
-      }
-    },
-  );
+  test.each(["own", "imported"] as const)("of %s keys is read 20 a second, if not local", async (kind) => {
+    const opened = await open();
+    const presented = (await addKeys(opened, "shop")).map((each) => each[kind]);
+    const local = createHandler({
+      store: { ...opened.store, accounts: { ...opened.store.accounts, isLocal: true } },
+      clock: () => opened.time.now,
+    });
+    expect(await answer(local, presented)).toEqual(Array(COUNT).fill(200));
+    for (let second = 1; second <= COUNT / 20; second++, opened.time.now += 1_000) {
+      const statuses = await answer(opened.handler, presented);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(20 * second);
+      expect(statuses.every((status) => status === 200 || status === 429)).toBe(true);
+    }
+  });
 
   test("is limited on a local store, too, if another database imports them at their first use", async () => {
     const { accounts, store, time } = await open();
@@ -193,10 +190,7 @@ describe("keys.accountOf", () => {
     });
     expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
     expect((await send("GET", ORDERS, bearer(KEY))).status).toBe(200);
-    expect(seen).toEqual([
-      [hashKey(KEY), KEY],
-      [hashKey(KEY), KEY],
-    ]);
+    expect(seen).toEqual(Array(2).fill([hashKey(KEY), KEY]));
     expect(codeOf(await send("GET", ORDERS, bearer("made-up")))).toBe("invalid_api_key");
     expect(calls).toEqual(["admit", "admit"]);
     const { keys = [] } = (await store.accounts.find("shop")) ?? {};
@@ -296,9 +290,7 @@ describe("what an attack found", () => {
       environment: "test",
     });
     await accounts.create("first", { plan: "free" });
-    await expect(accounts.importKey("first", { hash: hashKey(KEY) })).rejects.toThrow(
-      "Another account has a key",
-    );
+    await expect(accounts.importKey("first", { hash: hashKey(KEY) })).rejects.toThrow("Another account has");
     expect((await store.accounts.find("first"))?.keys).toEqual([]);
   });
 });

@@ -55,18 +55,25 @@ export async function createHandlerFixture(
   return { accounts, events, handler, issued, key, keyId, send, store, time };
 }
 
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The status and the code of an error, and some of its headers. */
+export const factsOf = (answer: Answer, ...names: readonly string[]) => [
+  ...[answer.status, codeOf(answer)],
+  ...names.map((name) => answer.headers.get(name)),
+];
+
 const STATUSES = new Set<number>([200, 204, ...Object.values(ERRORS).map(({ status }) => status)]);
 
 /**
  * Every response of the API, failures included, has all three rate-limit headers, and they and the others fit its status.
  * `assert`, because `expect` would take most of the time of so many responses.
  */
-function expectLimits(
-  { status, headers, text }: { status: number; headers: Headers; text: string },
-  method: string,
-  path: string,
-  now: number,
-): void {
+function expectLimits({ status, headers, text }: Answer, method: string, path: string, now: number): void {
   const facts = `${method} ${path}: ${status}`;
   const isPreflight = method === "OPTIONS" && status === 204;
   if (status >= 400 && method !== "HEAD") assert(JSON.parse(text).status === status, facts);
@@ -88,15 +95,7 @@ function expectLimits(
 }
 
 /** The code of an Error body, after a look at its shape. */
-export function codeOf({
-  status,
-  text,
-  headers,
-}: {
-  status: number;
-  text: string;
-  headers: Headers;
-}): string {
+export function codeOf({ status, text, headers }: Answer): string {
   expect(headers.get("content-type")).toBe("application/json");
   const body = JSON.parse(text);
   expect(Object.keys(body)).toEqual(["code", "message", "status"]);

@@ -74,17 +74,14 @@ test.each([
     ],
   ],
   [{ since: "2026-06-01T00:00:00Z", sunset: "2026-06-01T00:00:00Z", link: "/docs" }, []],
-])(
-  "a deprecation with dates or a link that no header can contain is reported at startup: %j",
-  (deprecation, problems) => {
-    const operations = OPERATIONS.map((operation, index) =>
-      index === 0 ? { ...operation, deprecation } : operation,
-    );
-    expect(problemsOf({ store: createMemoryStore(), operations })).toEqual(
-      problems.map((problem) => `operations[0].deprecation.${problem}`),
-    );
-  },
-);
+])("a deprecation that no header can contain is reported at startup: %j", (deprecation, problems) => {
+  const operations = OPERATIONS.map((operation, index) =>
+    index === 0 ? { ...operation, deprecation } : operation,
+  );
+  expect(problemsOf({ store: createMemoryStore(), operations })).toEqual(
+    problems.map((problem) => `operations[0].deprecation.${problem}`),
+  );
+});
 
 const { orders, accounts, check } = createMemoryStore();
 

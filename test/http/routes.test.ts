@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codeOf, createHandlerFixture } from "./fixture.ts";
+import { codeOf, createHandlerFixture, factsOf } from "./fixture.ts";
 
 test.each([
   ...["/v1/store/orders/", "/v1//store/orders", "//v1/store/orders", "/v1/store/orders/1/"],
@@ -44,18 +44,15 @@ test.each(["/v1/store/orders/...", "/v1/store/.orders", "/v1/store/orders/a..b",
   },
 );
 
-test.each(["/openapi.json", "/docs"])(
-  "%s can only be read; any other request is one to the API",
-  async (path) => {
-    const documents = async () => ({ status: 200, body: "{}" }) as const;
-    const { send } = await createHandlerFixture({ documents });
-    for (const method of ["GET", "HEAD"]) expect((await send(method, path)).status).toBe(200);
-    for (const method of ["POST", "DELETE", "OPTIONS"]) {
-      expect(codeOf(await send(method, path))).toBe("route_not_found");
-      expect(codeOf(await send(method, path, { authorization: "" }))).toBe("missing_api_key");
-    }
-  },
-);
+test.each(["/openapi.json", "/docs"])("%s can only be read; others are requests to the API", async (path) => {
+  const documents = async () => ({ status: 200, body: "{}" }) as const;
+  const { send } = await createHandlerFixture({ documents });
+  for (const method of ["GET", "HEAD"]) expect((await send(method, path)).status).toBe(200);
+  for (const method of ["POST", "DELETE", "OPTIONS"]) {
+    expect(codeOf(await send(method, path))).toBe("route_not_found");
+    expect(codeOf(await send(method, path, { authorization: "" }))).toBe("missing_api_key");
+  }
+});
 
 test.each([
   ...["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"].map((method) => [method, 405] as const),
@@ -76,9 +73,5 @@ test.each([
 ])("%s %s gets 405 with Allow", async (method, path, allow) => {
   const { send } = await createHandlerFixture();
   const answer = await send(method, path);
-  expect([answer.status, codeOf(answer), answer.headers.get("allow")]).toEqual([
-    405,
-    "method_not_allowed",
-    allow,
-  ]);
+  expect(factsOf(answer, "allow")).toEqual([405, "method_not_allowed", allow]);
 });

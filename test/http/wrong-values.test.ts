@@ -86,14 +86,11 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "never settles": "hangs",
 };
 
-test.each(Object.entries(VALUES))(
-  "accounts.admit() that returns %s admits nobody else",
-  async (name, value) => {
-    for (const cacheRejections of [true, false]) {
-      const store = createMemoryStore();
-      store.accounts.admit = value as Store["accounts"]["admit"];
-      expect(await outcomeOf({ store, cacheRejections })).toBe(EXPECTED[name] ?? OTHERWISE);
-      expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(0);
-    }
-  },
-);
+test.each(Object.entries(VALUES))("admit() that returns %s admits nobody else", async (name, value) => {
+  for (const cacheRejections of [true, false]) {
+    const store = createMemoryStore();
+    store.accounts.admit = value as Store["accounts"]["admit"];
+    expect(await outcomeOf({ store, cacheRejections })).toBe(EXPECTED[name] ?? OTHERWISE);
+    expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(0);
+  }
+});

@@ -75,14 +75,11 @@ test.each<[string, Program, string]>([
     },
     twice("The name 'orders-eu-example-com' of the resources of a host", "orders", "orders-eu", `${NAME}.`),
   ],
-])(
-  "two components of one run cannot have %s: the preview fails with this reason alone",
-  async (_, of, message) => {
-    const { code, errors } = await components(of, undefined, undefined, true);
-    expect(code).not.toBe(0);
-    expect(errors).toBe(message);
-  },
-);
+])("two components cannot have %s: the preview fails with this reason alone", async (_, of, message) => {
+  const { code, errors } = await components(of, undefined, undefined, true);
+  expect(code).not.toBe(0);
+  expect(errors).toBe(message);
+});
 
 test("two components can have hosts of their own, and one that could not be deployed claims nothing", async () => {
   const rejected = { ...withHost({ name: "shop" }), isRejected: true };

@@ -103,11 +103,8 @@ test.each([
     "no network",
   ],
   ["returns no answer", async () => null as never, expect.stringContaining("null")],
-])(
-  "a resolver that %s makes a host unreachable, and does not end the process",
-  async (_, resolver, reason) => {
-    const check = await createCertificateProbe({ resolver, timeoutMs: 500 })("a.example.com");
-    expect(check.outcome).toBe("unreachable");
-    expect(/\((.*)\)$/.exec("found" in check ? check.found : "")?.[1]).toEqual(reason);
-  },
-);
+])("a resolver that %s makes a host unreachable, and ends no process", async (_, resolver, reason) => {
+  const check = await createCertificateProbe({ resolver, timeoutMs: 500 })("a.example.com");
+  expect(check.outcome).toBe("unreachable");
+  expect(/\((.*)\)$/.exec("found" in check ? check.found : "")?.[1]).toEqual(reason);
+});

@@ -191,10 +191,7 @@ test("SOA, DS and the zone of a negative answer are read, with how long it may b
   const resolver = createDnsResolver({ servers: [server.address] });
   expect(await resolver("Example.com", "SOA")).toMatchObject({ records: ["ns1.example.net"] });
   expect(await resolver("example.com", "DS")).toMatchObject({ records: [{ keyTag: 7, algorithm: 13 }] });
-  expect(await resolver("missing.example.com", "SOA")).toEqual({
-    outcome: "nxdomain",
-    zone: "example.com",
-  });
+  expect(await resolver("missing.example.com", "SOA")).toEqual({ outcome: "nxdomain", zone: "example.com" });
   expect(await resolver("www.example.com", "SOA")).toMatchObject({ outcome: "nodata", zone: "example.com" });
   expect(await resolver("alias.example.com", "SOA")).toEqual({ outcome: "nodata" });
 });

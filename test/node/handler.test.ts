@@ -113,28 +113,25 @@ test.each([
   ["/shop", "orders.example.com", "./shop/docs"],
   ["/shop?a=/b", "orders.example.com", "./shop/docs"],
   ["/shop/?a", "orders.example.com", "docs"],
-])(
-  "a redirect of %s at %s leads below the path that the framework has removed",
-  async (path, host, location) => {
-    const redirects = [{ from: "www.example.com", to: "orders.example.com" }];
-    const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
-    const { handler } = await createHandlerFixture({ documents: docsPage(), hosts: () => table });
-    for (const each of [handler, (...call: Parameters<Handler>) => handler(...call)]) {
-      const serveOrders = toNodeHandler(each);
-      const url = await listen((req, res) => {
-        const { url: originalUrl = "" } = req;
-        const stripped = originalUrl.replace("/shop", "");
-        serveOrders(Object.assign(req, { originalUrl, url: stripped.replace(/^(?!\/|http)/, "/") }), res);
-      });
-      const connection = openSocket(url);
-      connection.send(
-        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
-      );
-      const { responses } = await connection.closed();
-      expect(responses[0]?.headers.get("location")).toBe(location);
-    }
-  },
-);
+])("a redirect of %s at %s leads below the path that the framework removes", async (path, host, location) => {
+  const redirects = [{ from: "www.example.com", to: "orders.example.com" }];
+  const table = hostTable(defineDomains({ primary: "orders.example.com", redirects }, { plan: "pro" }));
+  const { handler } = await createHandlerFixture({ documents: docsPage(), hosts: () => table });
+  for (const each of [handler, (...call: Parameters<Handler>) => handler(...call)]) {
+    const serveOrders = toNodeHandler(each);
+    const url = await listen((req, res) => {
+      const { url: originalUrl = "" } = req;
+      const stripped = originalUrl.replace("/shop", "");
+      serveOrders(Object.assign(req, { originalUrl, url: stripped.replace(/^(?!\/|http)/, "/") }), res);
+    });
+    const connection = openSocket(url);
+    connection.send(
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
+    );
+    const { responses } = await connection.closed();
+    expect(responses[0]?.headers.get("location")).toBe(location);
+  }
+});
 
 /** Replies with its query and its body. */
 const echo = defineOperation({
@@ -333,14 +330,13 @@ test("the length of text that is not ASCII is counted in bytes", async () => {
   expect(response.endsWith('{"name":"Größe"}')).toBe(true);
 });
 
-test.each(["TRACE / HTTP/1.1", "FROB / HTTP/1.1"])(
-  "%s gets 501 through a function that wraps a handler",
-  async (line) => {
-    const { handler } = await createHandlerFixture();
-    const send = await serveRaw((request, context) => handler(request, context));
-    expect(await send(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 501 /);
-  },
-);
+test.each(["TRACE", "FROB"])("%s gets 501 through a function that wraps a handler", async (method) => {
+  const { handler } = await createHandlerFixture();
+  const send = await serveRaw((request, context) => handler(request, context));
+  expect(await send(`${method} / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toMatch(
+    /^HTTP\/1.1 501 /,
+  );
+});
 
 test.each([
   ["two hosts", "GET /v1/store/orders HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n"],

@@ -70,7 +70,7 @@ test.each([
   ["bytes", new Uint8Array(2 ** 20)],
   ["a stream", ReadableStream.from(slowParts())],
 ])(
-  "%s whose response somebody else ends before its client has received it do not end the process",
+  "%s whose response somebody else ends before its client has it do not end the process",
   async (_, body) => {
     // Without a connection, nothing is received.
     const res = new ServerResponse(new IncomingMessage(new Socket()));

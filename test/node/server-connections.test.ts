@@ -155,18 +155,15 @@ test("a connection that cannot be accepted does not end the process, and is coun
   expect((await fetch(url)).status).toBe(401);
 });
 
-test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))(
-  "the limit %s must be a positive whole number",
-  async (name) => {
-    const { handler } = await createHandlerFixture();
-    for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
-      await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
-        code: "invalid_input",
-        issues: [{ path: `limits.${name}`, message: expect.stringContaining("whole number") }],
-      });
-    }
-  },
-);
+test.each(Object.keys(DEFAULT_CONNECTION_LIMITS))("the limit %s is a positive whole number", async (name) => {
+  const { handler } = await createHandlerFixture();
+  for (const limit of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
+    await expect(startNodeServer({ handler, port: 0, limits: { [name]: limit } })).rejects.toMatchObject({
+      code: "invalid_input",
+      issues: [{ path: `limits.${name}`, message: expect.stringContaining("whole number") }],
+    });
+  }
+});
 
 test("pipelined requests are executed one after another and answered in order", async () => {
   const { url, head, store } = await serve();

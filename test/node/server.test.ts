@@ -37,30 +37,27 @@ test.each([
 test.each([
   ["that is not HTTP", "hello\r\n\r\n"],
   ["that is valid", `${HEAD}\r\n`],
-])(
-  "a function around the handler that fails for a request %s closes the connection, and is logged",
-  async (_name, bytes) => {
-    const log = vi.spyOn(console, "error").mockReturnValue();
-    const failing = [
-      () => Promise.reject(new Error("It has a mistake.")),
-      (): never => {
-        throw new Error("It has a mistake.");
-      },
-      () => Promise.resolve(undefined as unknown as Response),
-    ];
-    for (const handler of failing) {
-      const { raw } = await serve({ wrap: () => handler });
-      expect(await raw(bytes)).toBe("");
-    }
-    const prefix = "store-orders: the function around the handler failed: It";
-    expect(log.mock.calls.flat()).toEqual([
-      `${prefix} has a mistake.`,
-      `${prefix} has a mistake.`,
-      `${prefix} returned no Response.`,
-    ]);
-    log.mockRestore();
-  },
-);
+])("a wrapper that fails for a request %s closes the connection, and is logged", async (_name, bytes) => {
+  const log = vi.spyOn(console, "error").mockReturnValue();
+  const failing = [
+    () => Promise.reject(new Error("It has a mistake.")),
+    (): never => {
+      throw new Error("It has a mistake.");
+    },
+    () => Promise.resolve(undefined as unknown as Response),
+  ];
+  for (const handler of failing) {
+    const { raw } = await serve({ wrap: () => handler });
+    expect(await raw(bytes)).toBe("");
+  }
+  const prefix = "store-orders: the function around the handler failed: It";
+  expect(log.mock.calls.flat()).toEqual([
+    `${prefix} has a mistake.`,
+    `${prefix} has a mistake.`,
+    `${prefix} returned no Response.`,
+  ]);
+  log.mockRestore();
+});
 
 test("behind a trusted proxy, a caller is identified by the last forwarded address", async () => {
   const left = async (trustProxy: boolean | number, forwarded: readonly string[]) => {

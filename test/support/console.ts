@@ -25,11 +25,7 @@ export type ConsoleFixture = Awaited<ReturnType<typeof useConsole>>;
 
 /** A browser's way to send a change: every header that it adds itself. */
 export function postHeaders({ origin }: ConsoleFixture): Record<string, string> {
-  return {
-    origin,
-    "sec-fetch-site": "same-origin",
-    "content-type": "application/x-www-form-urlencoded",
-  };
+  return { origin, "sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded" };
 }
 
 /** Uses the link as a browser does, and returns the cookie. */

@@ -46,9 +46,8 @@ test("serve --webhook sends every change, also one of the command line, with a s
   const types = new Set<string>();
   const receiver = createServer(async (request, response) => {
     const body = await text(request);
-    types.add(
-      (new Webhook(SECRET).verify(body, request.headers as Record<string, string>) as { type: string }).type,
-    );
+    const change = new Webhook(SECRET).verify(body, request.headers as Record<string, string>);
+    types.add((change as { type: string }).type);
     response.writeHead(204).end();
   });
   const url = `http://127.0.0.1:${await listenOn(receiver)}/`;
@@ -71,29 +70,17 @@ test.each([
   [["--webhook-secret-file", "secrets"], "--webhook-secret-file: Add --webhook"],
   [["--webhook", "https://example.com", "--webhook-secret-file", "none"], "does not exist"],
   [["--webhook", "example.com", "--webhook-secret-file", "secrets"], "--webhook: Write an address"],
-  [
-    ["--webhook", "https://example.com", "--webhook-secret-file", "weak"],
-    "--webhook-secret-file: Write whsec_",
-  ],
-])("serve %j is a usage error, and creates no database", async (flags, message) => {
+  [["--webhook", "http://[::1]:9", "--webhook-secret-file", "weak"], "--webhook-secret-file: Write whsec_"],
+  [["--webhook", "http://[::1]:9", "--webhook-secret-file", SECRET], "whsec_…"],
+  [["--domains", "mistaken.yaml", "--plan", "pro"], "whsec_…"],
+])("serve %j is a usage error without the secret, and creates no database", async (flags, message) => {
+  writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${SECRET}" }`);
   writeFileSync(join(cli.directory, "secrets"), `${SECRET}\n`);
   writeFileSync(join(cli.directory, "weak"), "password\n");
   const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) });
-  expect(stderr).not.toContain("password");
+  expect(stderr).not.toMatch(/password|YWFh/);
   expect(existsSync(join(cli.directory, "none.db"))).toBe(false);
-});
-
-test("serve prints no secret of a webhook that was passed instead of a file, or is in another file", async () => {
-  writeFileSync(join(cli.directory, "mistaken.yaml"), `domains: { primary: "${SECRET}" }`);
-  for (const flags of [
-    ["--webhook", "http://127.0.0.1:9", "--webhook-secret-file", SECRET],
-    ["--domains", "mistaken.yaml", "--plan", "pro"],
-  ]) {
-    const { status, stderr } = await cli.run(["serve", "--port", "0", "--database", "none.db", ...flags]);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("whsec_…")]);
-    expect(stderr).not.toContain("YWFh");
-  }
 });
 
 test("serve --demo adds demo data and prints how to call the API; a second start prints no key and changes nothing", async () => {
@@ -106,9 +93,8 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   const orders = (await list.json()) as { id: number }[];
   expect(orders.map(({ id }) => id)).toEqual([1001, 1002, 1003, 1004, 1005]);
   const cancel = (id: number) => fetch(`${url}/v1/store/orders/${id}`, { method: "DELETE", headers });
-  expect((await Promise.all([1001, 1003, 1005, 7].map(cancel))).map(({ status }) => status)).toEqual([
-    204, 409, 409, 404,
-  ]);
+  const cancelled = await Promise.all([1001, 1003, 1005, 7].map(cancel));
+  expect(cancelled.map(({ status }) => status)).toEqual([204, 409, 409, 404]);
   const { status, stderr } = await stop();
   expect(status).toBe(0);
   const lines = stderr
@@ -118,7 +104,7 @@ test("serve --demo adds demo data and prints how to call the API; a second start
   const [created, started, ...rows] = lines;
   expect(created).toMatchObject({
     level: "warn",
-    message: "There was no store at demo.db, so an empty one was created.",
+    message: expect.stringMatching(/no store at demo\.db, so/),
   });
   expect(started).toMatchObject({
     level: "info",
@@ -171,8 +157,6 @@ test("serve --existing serves a database that exists, and exits with an error in
   expect(stderr).not.toContain('"level":"warn"');
 });
 
-const OTHER_ADDRESS = "Choose another address with --host or HOST, --port or PORT.";
-
 test.each([
   [["serve", "--port", "0"], { level: "warn", message: "Careful: Mind the gap." }],
   [["openapi", "--json"], { code: "warning", message: "Careful: Mind the gap." }],
@@ -222,11 +206,7 @@ describe("files that do not exist yet", () => {
     expect(JSON.parse(waiting).message).toBe(
       "gone.yaml and gone-too.yaml and gone.db do not exist; waiting 60 seconds for them.",
     );
-    expect([status, ...report]).toEqual([
-      2,
-      expect.stringContaining("gone.yaml: The file does not exist"),
-      "",
-    ]);
+    expect([status, report]).toEqual([2, [expect.stringContaining("gone.yaml: The file does not"), ""]]);
   });
 });
 
@@ -255,8 +235,8 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
 
   const failed = await cli.run(["serve", "--demo"], { env });
   expect(failed).toMatchObject({ status: 3, stdout: "" });
-  expect(failed.stderr.split("\n").slice(1).join("\n")).toBe(
-    `error: 127.0.0.1:${port} is already in use. ${OTHER_ADDRESS}\n`,
+  expect(failed.stderr).toMatch(
+    /\nerror: 127.0.0.1:\d+ is already in use\. .*--host or HOST, --port or PORT\.\n$/,
   );
   occupied.close();
 
@@ -276,9 +256,7 @@ test("serve without --demo adds no data, and its flags take precedence over HOST
 test("serve with its own port for the metrics names --metrics", async () => {
   const port = `${await freePort()}`;
   const { stderr } = await cli.run(["serve", "--port", port, "--metrics", port, "--database", "plain.db"]);
-  expect(stderr).toContain(
-    `127.0.0.1:${port} is already in use. Choose another address with --metrics, --host`,
-  );
+  expect(stderr).toContain(`${port} is already in use. Choose another address with --metrics, --host`);
 });
 
 test("serve --demo does not change a database that has orders but no account", async () => {
@@ -293,13 +271,12 @@ test("serve --demo does not change a database that has orders but no account", a
 
 test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
-  const fakeVersion =
-    "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
+  const old = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
   for (const name of ["start", "cli"] as const) {
     const [command, ...args] = scripts[name].split(" ");
     expect(command).toBe("node");
     const options = { cwd: root, env: baseEnvironment() };
-    const outdated = await waitForExit(spawn(process.execPath, ["--import", fakeVersion, ...args], options));
+    const outdated = await waitForExit(spawn(process.execPath, ["--import", old, ...args], options));
     expect(outdated).toMatchObject({ status: 1, stdout: "" });
     expect(outdated.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
   }
@@ -356,11 +333,8 @@ test("serve --base-path serves everything below the path, and the document names
   const { servers } = (await (await fetch(new URL("../openapi.json", `${url}/`))).json()) as {
     servers: { url: string }[];
   };
-  expect(servers.map((server) => new URL(server.url, new URL("/shop/openapi.json", url)).href)).toEqual([
-    url,
-    production,
-    staging,
-  ]);
+  const addresses = servers.map((server) => new URL(server.url, new URL("/shop/openapi.json", url)).href);
+  expect(addresses).toEqual([url, production, staging]);
   const pet = await fetch(`${url}/pets/1`, { headers });
   const [, link = ""] = /^<([^>]+)>/.exec(pet.headers.get("link") ?? "") ?? [];
   expect(new URL(link, url).href).toBe(docs);
@@ -431,17 +405,14 @@ test.each<readonly [flags: readonly string[], env: Record<string, string>, secon
   [[], {}, 5],
   [["--keep-alive-seconds", "75"], { STORE_ORDERS_KEEP_ALIVE_SECONDS: "90" }, 75],
   [[], { STORE_ORDERS_KEEP_ALIVE_SECONDS: "90" }, 90],
-])(
-  "serve %j with %j keeps idle connections for %i s, here behind two proxies",
-  async (flags, env, seconds) => {
-    const args = ["--json", "--database", "keep.db", "--log-addresses", "--trust-proxy", "2", ...flags];
-    const { message, stop } = await cli.serve(args, { pattern: /\}\s*$/, env });
-    const headers = { "x-forwarded-for": "198.51.100.7, 192.0.2.1, 10.0.0.1" };
-    const response = await fetch(`${JSON.parse(message).url}/store/orders`, { headers });
-    expect(response.headers.get("keep-alive")).toBe(`timeout=${seconds}`);
-    expect((await stop()).stderr).toContain('"address":"192.0.2.1"');
-  },
-);
+])("serve %j with %j keeps idle connections %i s, here behind two proxies", async (flags, env, seconds) => {
+  const args = ["--json", "--database", "keep.db", "--log-addresses", "--trust-proxy", "2", ...flags];
+  const { message, stop } = await cli.serve(args, { pattern: /\}\s*$/, env });
+  const headers = { "x-forwarded-for": "198.51.100.7, 192.0.2.1, 10.0.0.1" };
+  const response = await fetch(`${JSON.parse(message).url}/store/orders`, { headers });
+  expect(response.headers.get("keep-alive")).toBe(`timeout=${seconds}`);
+  expect((await stop()).stderr).toContain('"address":"192.0.2.1"');
+});
 
 test("a stop takes eight seconds, although a receiver never answers: Docker kills after ten", async () => {
   const receiver = createServer(() => {});
@@ -486,7 +457,7 @@ describe("a signal", () => {
   });
 
   test.each(["SIGTERM", "SIGHUP"] as const)(
-    "%s completes the request in flight, accepts no new one, and exits with 0",
+    "%s ends after the requests in flight, with 0",
     async (signal) => {
       const { url, stop } = await processes.serve(["--database", join(cli.directory, "long.db")]);
       const { hostname, port } = new URL(url);

@@ -9,14 +9,8 @@ test.each([
   [{}, state, /serves orders\.example\.com.*\n +If Pulumi\.production\.yaml is missing/, /^$/],
   [{ "store-orders:plan": "pro" }, state, /^$/, /domainName:DomainName::[\w-]+,delete/],
   [{}, new Map(), /^$/, /table:Table::[\w-]+,create/],
-])(
-  "an update with the settings %j deletes hosts only if there are any",
-  async (settings, state, error, done) => {
-    const { errors, operations } = await update(
-      { "store-orders:resolver": undefined, ...settings },
-      { state },
-    );
-    expect(errors).toMatch(error);
-    expect([...operations].join()).toMatch(done);
-  },
-);
+])("an update with %j deletes hosts only if there are any", async (settings, state, error, done) => {
+  const { errors, operations } = await update({ "store-orders:resolver": undefined, ...settings }, { state });
+  expect(errors).toMatch(error);
+  expect([...operations].join()).toMatch(done);
+});

@@ -51,10 +51,7 @@ export async function measure(endpoint: string): Promise<Measured> {
       ...{ id: 4_611_686_018_427_387_904n + BigInt(index), petId: 9_007_199_254_740_993n, quantity: 2 },
       ...{ shipDate: "2026-11-20T09:30:00.000Z", complete: false },
     });
-    await fillOrders(client, prefix, orders, (index) => ({
-      record: record(index),
-      status: "pending",
-    }));
+    await fillOrders(client, prefix, orders, (index) => ({ record: record(index), status: "pending" }));
     const store = createDynamodbStore({ prefix, client });
     const write = (line: string) => {
       logBytes += Buffer.byteLength(line.replace(/"durationMs":[\d.]+/, '"durationMs":12.3')) + EVENT_BYTES;

@@ -92,70 +92,68 @@ function contextOf({ inputs }: Registration, prefix: string): Context {
 }
 
 describe("the printed policies allow the calls that the engine makes for a stack with", () => {
-  test.each(ROWS.map((row) => [Object.keys(row).join(", ") || "no setting", row] as const))(
-    "%s",
-    async (_, row) => {
-      const config = Object.fromEntries(
-        Object.entries({ permissionsBoundary: BOUNDARY, ...row }).map(([key, value]) => [
-          `${NAMESPACE}:${key}`,
-          value,
-        ]),
-      );
-      const values = Object.fromEntries(
-        Object.entries(config).map(([key, value]) => [
-          key,
-          typeof value === "string" ? value : JSON.stringify(value),
-        ]),
-      );
-      const parsed = parseSettings({ values, secretKeys: [] });
-      if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-      const owner = ownerOf(parsed.settings, { project: "store-orders", stack: "production" });
-      const prefix = `${owner.project}-${owner.stack}`;
-      const printed = deployerPolicies(parsed.settings, { region: REGION, account: ACCOUNT, prefix });
-      const { preview, deploy, functions, boundary } = printed;
+  const namesOf = (row: object) => Object.keys(row).join(", ") || "no setting";
+  test.each(ROWS.map((row) => [namesOf(row), row] as const))("%s", async (_, row) => {
+    const config = Object.fromEntries(
+      Object.entries({ permissionsBoundary: BOUNDARY, ...row }).map(([key, value]) => [
+        `${NAMESPACE}:${key}`,
+        value,
+      ]),
+    );
+    const values = Object.fromEntries(
+      Object.entries(config).map(([key, value]) => [
+        key,
+        typeof value === "string" ? value : JSON.stringify(value),
+      ]),
+    );
+    const parsed = parseSettings({ values, secretKeys: [] });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+    const owner = ownerOf(parsed.settings, { project: "store-orders", stack: "production" });
+    const prefix = `${owner.project}-${owner.stack}`;
+    const printed = deployerPolicies(parsed.settings, { region: REGION, account: ACCOUNT, prefix });
+    const { preview, deploy, functions, boundary } = printed;
 
-      const [adopted] = Object.entries(parsed.settings.adopt);
-      const record = { zone: "example.com", type: "CNAME", content: "old.example.net", comment: "old shop" };
-      const records = adopted ? [{ ...record, name: adopted[0], id: adopted[1] }] : [];
-      const recordSets = adopted
-        ? [{ zoneId: "Z1", name: adopted[0], type: "CNAME", values: ["old.example.net"] }]
-        : [];
-      const hostedZones = [{ id: "Z1", name: "example.com" }];
-      const world = cloud({ records, hostedZones, recordSets });
-      // The primary host has to be live before the update that closes the other one.
-      const { [`${NAMESPACE}:closePlatformHost`]: closes, ...open } = config;
-      const live = await success(run({ stack: "production", config: open, cloud: world }));
-      const closing = { stack: "production", config, cloud: world, state: live.state };
-      const outcome = closes === undefined ? live : await success(run(closing));
-      const resources = outcome.registrations.filter(({ custom, type }) => custom && type.startsWith("aws:"));
-      // With DNS elsewhere, the domain name follows in a later run, once the certificate is issued.
-      const types = new Set(resources.map(({ type }) => type));
-      const needed = CALLS.filter(({ neededBy }) => neededBy?.(parsed.settings) ?? true);
-      const unused = needed.flatMap((calls) => calls.types).filter((type) => !types.has(type));
-      expect(unused).toEqual(
-        row["dns"] === "manual" ? expect.arrayContaining(["aws:apigateway/domainName:DomainName"]) : [],
-      );
-      expect(resources.length).toBeGreaterThan(30);
-      for (const each of resources)
-        for (const { action, resource, operation, type } of callsOn(each, prefix)) {
-          const call = { action, resource, context: contextOf(each, prefix) };
-          const policies = operation === "read" ? [preview] : [preview, deploy, functions];
-          expect(allows(policies, call), `${action} on ${resource} (${type}, ${operation})`).toBe(true);
-        }
-      const tokens = new Set(outcome.invokes.map(({ token }) => token));
-      for (const token of [...tokens].filter((each) => each.startsWith("aws:")))
-        for (const [action, resource] of Object.entries(lookups[token]?.["invoke"] ?? expect.fail(token)))
-          expect(allows([preview], { action, resource }), `${action} (${token})`).toBe(true);
-      for (const { inputs } of ofType(outcome, "aws:iam/rolePolicy:RolePolicy"))
-        for (const { Action = [], Resource = [] } of (inputs["policy"] as unknown as Policy).Statement)
-          for (const action of [Action].flat())
-            for (const resource of [Resource].flat())
-              expect(allows([boundary], { action, resource }), `${action} on ${resource}`).toBe(true);
-      // A managed policy has at most 6,144 characters besides white space.
-      for (const document of Object.values(printed))
-        expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
-    },
-  );
+    const [adopted] = Object.entries(parsed.settings.adopt);
+    const record = { zone: "example.com", type: "CNAME", content: "old.example.net", comment: "old shop" };
+    const records = adopted ? [{ ...record, name: adopted[0], id: adopted[1] }] : [];
+    const recordSets = adopted
+      ? [{ zoneId: "Z1", name: adopted[0], type: "CNAME", values: ["old.example.net"] }]
+      : [];
+    const hostedZones = [{ id: "Z1", name: "example.com" }];
+    const world = cloud({ records, hostedZones, recordSets });
+    // The primary host has to be live before the update that closes the other one.
+    const { [`${NAMESPACE}:closePlatformHost`]: closes, ...open } = config;
+    const live = await success(run({ stack: "production", config: open, cloud: world }));
+    const closing = { stack: "production", config, cloud: world, state: live.state };
+    const outcome = closes === undefined ? live : await success(run(closing));
+    const resources = outcome.registrations.filter(({ custom, type }) => custom && type.startsWith("aws:"));
+    // With DNS elsewhere, the domain name follows in a later run, once the certificate is issued.
+    const types = new Set(resources.map(({ type }) => type));
+    const needed = CALLS.filter(({ neededBy }) => neededBy?.(parsed.settings) ?? true);
+    const unused = needed.flatMap((calls) => calls.types).filter((type) => !types.has(type));
+    expect(unused).toEqual(
+      row["dns"] === "manual" ? expect.arrayContaining(["aws:apigateway/domainName:DomainName"]) : [],
+    );
+    expect(resources.length).toBeGreaterThan(30);
+    for (const each of resources)
+      for (const { action, resource, operation, type } of callsOn(each, prefix)) {
+        const call = { action, resource, context: contextOf(each, prefix) };
+        const policies = operation === "read" ? [preview] : [preview, deploy, functions];
+        expect(allows(policies, call), `${action} on ${resource} (${type}, ${operation})`).toBe(true);
+      }
+    const tokens = new Set(outcome.invokes.map(({ token }) => token));
+    for (const token of [...tokens].filter((each) => each.startsWith("aws:")))
+      for (const [action, resource] of Object.entries(lookups[token]?.["invoke"] ?? expect.fail(token)))
+        expect(allows([preview], { action, resource }), `${action} (${token})`).toBe(true);
+    for (const { inputs } of ofType(outcome, "aws:iam/rolePolicy:RolePolicy"))
+      for (const { Action = [], Resource = [] } of (inputs["policy"] as unknown as Policy).Statement)
+        for (const action of [Action].flat())
+          for (const resource of [Resource].flat())
+            expect(allows([boundary], { action, resource }), `${action} on ${resource}`).toBe(true);
+    // A managed policy has at most 6,144 characters besides white space.
+    for (const document of Object.values(printed))
+      expect(JSON.stringify(document).replaceAll(/\s/g, "").length).toBeLessThanOrEqual(6_144);
+  });
 
   test.each(["alarmEmail", "dns", "events", "waf"])(
     "another setting but not %s, whose calls could hide those that the other one needs",

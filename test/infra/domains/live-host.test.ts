@@ -125,9 +125,8 @@ describe("a change to 'dns: manual' with a host", () => {
     const state = withoutRoutes(first.state);
     const next = await success(update({ ...one, ...manual }, { cloud: at, state, dns: leadingHere }));
     expect(hostsAt(at)).toEqual([HOST]);
-    expect(next.stackOutputs["domains"]).toMatchObject({
-      [HOST]: { state: "live", validationRecord: { name: "_0123.orders" } },
-    });
+    const host = { state: "live", validationRecord: { name: "_0123.orders" } };
+    expect(next.stackOutputs["domains"]).toMatchObject({ [HOST]: host });
     const again = await success(
       update({ ...one, ...manual }, { cloud: at, state: next.state, dns: leadingHere }),
     );
@@ -233,10 +232,8 @@ describe("a live host that is to redirect to a host without a record", () => {
     const to = (primary: string, aliases: string[] = []) =>
       withDomains({ primary, aliases, redirects: [{ from: www, to: primary }] });
     const { at: here, state } = await deployed(to(HOST));
-    const outcome = await update(to(NEXT, [HOST]), { cloud: here, state, preview: true });
-    expect(outcome.errors).toContain(
-      `${www}: it serves now, and would redirect to ${NEXT}, which is not live.`,
-    );
+    const { errors } = await update(to(NEXT, [HOST]), { cloud: here, state, preview: true });
+    expect(errors).toContain(`${www}: it serves now, and would redirect to ${NEXT}, which is not live.`);
     const both = withDomains({ primary: HOST, aliases: [NEXT], redirects: [{ from: www, to: HOST }] });
     const next = await success(update(both, { cloud: here, state }));
     await success(update(to(NEXT, [HOST]), { cloud: here, state: next.state }));
@@ -257,31 +254,23 @@ describe("a live host that is to redirect to a host without a record", () => {
   test.each([
     ["", {}],
     ["as a redirect of which it did not say where it leads", { "store-orders:role": "redirect" }],
-  ])(
-    "is only warned of if an earlier version deployed it %s, because it may be one already",
-    async (_case, tags) => {
-      const { at: here, outcome: before } = await deployed(one);
-      untag(here, before, ["store-orders:role", "store-orders:records"], tags);
-      const outcome = await success(
-        update(withDomains(swapped), { cloud: here, state: before.state, preview: true }),
-      );
-      expect(messages(outcome, 2)).toEqual([REFUSED]);
-    },
-  );
+  ])("is only warned of if an earlier version deployed it %s: it may be one already", async (_case, tags) => {
+    const { at: here, outcome: before, state } = await deployed(one);
+    untag(here, before, ["store-orders:role", "store-orders:records"], tags);
+    const outcome = await success(update(withDomains(swapped), { cloud: here, state, preview: true }));
+    expect(messages(outcome, 2)).toEqual([REFUSED]);
+  });
 
   test.each([
     ["leads to the stack", leadingHere, [REFUSED]],
     ["leads elsewhere", leadingElsewhere, []],
-  ] as const)(
-    "is only warned of with DNS managed elsewhere, if its record %s",
-    async (_case, dns, warnings) => {
-      const here = cloud({ certificates: [{ host: HOST, status: "ISSUED" }] });
-      const { state } = await success(update({ ...one, ...manual }, { cloud: here, dns }));
-      const config = withDomains(swapped, manual);
-      const outcome = await success(update(config, { cloud: here, state, dns, preview: true }));
-      expect(messages(outcome, 2)).toEqual(warnings);
-    },
-  );
+  ] as const)("is only warned of with DNS elsewhere, if its record %s", async (_case, dns, warnings) => {
+    const here = cloud({ certificates: [{ host: HOST, status: "ISSUED" }] });
+    const { state } = await success(update({ ...one, ...manual }, { cloud: here, dns }));
+    const config = withDomains(swapped, manual);
+    const outcome = await success(update(config, { cloud: here, state, dns, preview: true }));
+    expect(messages(outcome, 2)).toEqual(warnings);
+  });
 });
 
 describe("closePlatformHost", () => {

@@ -93,10 +93,7 @@ describe("with DNS managed elsewhere", () => {
     const outcome = await success(issued);
     expect(operationOn(outcome, CERTIFICATE, certificateOf(OBSERVED))).toBe("same");
     const host = hostOf(outcome, OBSERVED);
-    expect(host).toMatchObject({
-      state: "certificate_pending",
-      validationRecord: validationOf("observed"),
-    });
+    expect(host).toMatchObject({ state: "certificate_pending", validationRecord: validationOf("observed") });
     expect(host["since"]).toBe(hostOf(await first, OBSERVED)["since"]);
     expect(host["reason"]).toMatch(/^The validation record is set\. .* since \d{4}-.*Z; ACM issues it/);
   });

@@ -55,10 +55,7 @@ describe("an update of a live stack", () => {
       "store-orders:adopt": { "orders.example.com": id },
       "store-orders:hold": ["www.orders.example.com"],
     };
-    return update(config, { cloud: nextCloud, state: renamed }).then((outcome) => ({
-      outcome,
-      nextCloud,
-    }));
+    return update(config, { cloud: nextCloud, state: renamed }).then((outcome) => ({ outcome, nextCloud }));
   });
 
   test("'adopt' imports another service's CNAME and points it at the stack", async () => {

@@ -59,12 +59,7 @@ describe("an existing certificate of a host", () => {
 
   test("with DNS elsewhere, its successor needs permission of the authority", async () => {
     const { state } = await elsewhere;
-    const { errors } = await update(manual, {
-      state,
-      cloud: atElsewhere,
-      dns: forbidding,
-      preview: true,
-    });
+    const { errors } = await update(manual, { state, cloud: atElsewhere, dns: forbidding, preview: true });
     expect(errors).toMatch(/CAA records forbid the certificate/);
   });
 

@@ -68,11 +68,7 @@ describe("several hosts", () => {
       "_0123.shop.eu.example.co.uk": "zone-of-eu.example.co.uk",
     });
     expect(outcome.stackOutputs["domains"]).toMatchObject({
-      "example.com": {
-        role: "redirect",
-        state: "live",
-        record: { type: "CNAME", name: "@", ttl: 3600 },
-      },
+      "example.com": { role: "redirect", state: "live", record: { type: "CNAME", name: "@", ttl: 3600 } },
       "shop.eu.example.co.uk": {
         role: "redirect",
         state: "pending_dns",

@@ -115,15 +115,12 @@ describe("a function that starts", () => {
   test.each([
     ["api", 204, ""],
     ["list", 200, '[{"id":1},{"id":2}]'],
-  ] as const)(
-    "%s opens its connection while it loads, and never loads Node's fetch",
-    async (role, status, body) => {
-      const { connections, fetch, ...answer } = await start(role);
-      expect(connections).toBe(1);
-      expect(answer).toMatchObject({ status, body });
-      expect(fetch).toEqual([]);
-    },
-  );
+  ] as const)("%s connects while it loads, and never loads Node's fetch", async (role, status, body) => {
+    const { connections, fetch, ...answer } = await start(role);
+    expect(connections).toBe(1);
+    expect(answer).toMatchObject({ status, body });
+    expect(fetch).toEqual([]);
+  });
 
   test("events never loads Node's fetch, and warns of nothing when its time is almost over", async () => {
     expect(await start("events")).toMatchObject({ fetch: [], stderr: "" });

@@ -11,8 +11,7 @@ const STALLED = `
 import { createStreamingFunction } from "${LAMBDA}";
 
 const body = () =>
-  new ReadableStream({
-    start: (controller) => controller.enqueue(new TextEncoder().encode("[1,")),
+  new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("[1,")),
     pull: () => new Promise(() => {}),
     cancel: () => process.stdout.write("the body is cancelled\\n"),
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OPERATIONS, type ServiceOperation } from "../../lib/http/operations.ts";
-import { codeOf, createHandlerFixture } from "./fixture.ts";
+import { createHandlerFixture, factsOf } from "./fixture.ts";
 
 const DAY_OF_SUNSET = Date.parse("2027-06-01T00:00:00Z");
 const pets = async (petId: bigint) => (petId === 9007199254740993n ? { id: petId, name: "Rex" } : undefined);
@@ -16,10 +16,8 @@ test("getPet returns the pet of the configured source, with all digits and the d
     ["1", { authorization: "" }, 401],
   ] as const) {
     const other = await send("GET", `/v1/pets/${id}`, more);
-    expect([
-      other.status,
-      ["deprecation", "sunset", "link"].every((name) => other.headers.has(name)),
-    ]).toEqual([expected, true]);
+    expect(other.status).toBe(expected);
+    for (const name of ["deprecation", "sunset", "link"]) expect(other.headers.has(name)).toBe(true);
   }
 });
 
@@ -42,20 +40,12 @@ test("from the sunset date on, the operation replies 410 operation_sunset", asyn
   expect((await send("GET", "/v1/pets/9007199254740993")).status).toBe(200);
   time.now = DAY_OF_SUNSET;
   const answer = await send("GET", "/v1/pets/9007199254740993");
-  expect([answer.status, codeOf(answer), answer.headers.has("sunset")]).toEqual([
-    410,
-    "operation_sunset",
-    true,
-  ]);
+  expect(factsOf(answer, "sunset")).toEqual([410, "operation_sunset", expect.stringContaining("2027")]);
   expect((await send("GET", "/v1/pets/9007199254740993", { authorization: "" })).status).toBe(401);
 });
 
 test("any operation can be deprecated by data alone", async () => {
-  const deprecation = {
-    since: "2026-01-01T00:00:00Z",
-    sunset: "2026-12-01T00:00:00Z",
-    link: "https://example.com/v2",
-  };
+  const deprecation = { since: "2026-01-01T00:00:00Z", sunset: "2026-12-01T00:00:00Z", link: "/v2" };
   const operations: ServiceOperation[] = OPERATIONS.map((operation) =>
     operation.id === "listOrders" ? { ...operation, deprecation } : operation,
   );

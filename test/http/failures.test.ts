@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import type { OrderStatus } from "../../lib/orders/lifecycle.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
+import { codeOf, createHandlerFixture, factsOf, NOON } from "./fixture.ts";
 
 describe("a failing store", () => {
   const down = async () => {
@@ -16,22 +16,15 @@ describe("a failing store", () => {
     // The address has used up its quota, which says nothing about the key.
     for (let guess = 0; guess < 61; guess++) await send("GET", "/v1/store/orders", { authorization: "" });
     const answer = await send("DELETE", "/v1/store/orders/1");
-    expect([answer.status, codeOf(answer), answer.headers.get("retry-after")]).toEqual([
-      503,
-      "store_unavailable",
-      "5",
-    ]);
+    expect(factsOf(answer, "retry-after")).toEqual([503, "store_unavailable", "5"]);
     const quota = ["limit", "remaining", "reset"].map((name) =>
       Number(answer.headers.get(`x-ratelimit-${name}`)),
     );
     expect(quota).toEqual([60, 60, NOON / 1_000 + 60]);
     expect((await memory.orders.find(1n))?.status).toBe("pending");
     expect(answer.text).not.toMatch(/SQLITE|secret|disk/);
-    expect(events.at(-1)).toMatchObject({
-      status: 503,
-      errorCode: "store_unavailable",
-      error: expect.any(Error),
-    });
+    const told = { status: 503, errorCode: "store_unavailable", error: expect.any(Error) };
+    expect(events.at(-1)).toMatchObject(told);
   });
 
   test("that fails after admission causes a 503 with the account's quota", async () => {
@@ -39,11 +32,7 @@ describe("a failing store", () => {
     const { send, events, keyId } = await createHandlerFixture({ store: memory });
     memory.orders.apply = down;
     const answer = await send("DELETE", "/v1/store/orders/1");
-    expect([answer.status, codeOf(answer), answer.headers.get("x-ratelimit-remaining")]).toEqual([
-      503,
-      "store_unavailable",
-      "59",
-    ]);
+    expect(factsOf(answer, "x-ratelimit-remaining")).toEqual([503, "store_unavailable", "59"]);
     expect(events.at(-1)).toMatchObject({
       ...{ operation: "cancelOrder", accountId: "shop", keyId, plan: "free" },
       error: { message: "disk gone" },
@@ -73,26 +62,16 @@ describe("a failing store", () => {
   });
 });
 
-describe("the event of a request", () => {
-  test("describes the outcome and never contains the key", async () => {
-    const { events, key, keyId, send } = await createHandlerFixture();
-    const { headers } = await send("DELETE", "/v1/store/orders/2", {}, { requestId: "r-1" });
-    expect(headers.get("x-request-id")).toBe("r-1");
-    expect(events).toEqual([
-      {
-        requestId: "r-1",
-        path: "/v1/store/orders/2",
-        method: "DELETE",
-        operation: "cancelOrder",
-        status: 409,
-        durationMs: expect.any(Number),
-        accountId: "shop",
-        keyId,
-        plan: "free",
-        errorCode: "order_already_shipped",
-        bodyEnd: "complete",
-      },
-    ]);
-    expect(JSON.stringify(events)).not.toContain(key);
-  });
+test("the event of a request describes the outcome and never contains the key", async () => {
+  const { events, key, keyId, send } = await createHandlerFixture();
+  const { headers } = await send("DELETE", "/v1/store/orders/2", {}, { requestId: "r-1" });
+  expect(headers.get("x-request-id")).toBe("r-1");
+  expect(events).toEqual([
+    {
+      ...{ requestId: "r-1", path: "/v1/store/orders/2", method: "DELETE", operation: "cancelOrder" },
+      ...{ status: 409, errorCode: "order_already_shipped", bodyEnd: "complete" },
+      ...{ durationMs: expect.any(Number), accountId: "shop", keyId, plan: "free" },
+    },
+  ]);
+  expect(JSON.stringify(events)).not.toContain(key);
 });

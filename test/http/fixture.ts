@@ -55,6 +55,12 @@ export async function createHandlerFixture(
   return { accounts, events, handler, issued, key, keyId, send, store, time };
 }
 
+/** Pending orders with identifiers from 10. */
+export const manyOrders = (count: number): readonly StoredOrder[] =>
+  Array.from({ length: count }, (_, id) => ({
+    ...{ record: { id: BigInt(id) + 10n, petId: 1n, quantity: 1 }, status: "pending" },
+  }));
+
 interface Answer {
   readonly status: number;
   readonly headers: Headers;

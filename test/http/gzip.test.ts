@@ -4,14 +4,12 @@ import type { AccountStore } from "../../lib/accounts/account-store.ts";
 import { acceptsGzip, cachedDocument } from "../../lib/http/compression.ts";
 import { performStoreOperation } from "../../lib/orders/store-operation.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { codeOf, createHandlerFixture } from "./fixture.ts";
+import { codeOf, createHandlerFixture, manyOrders } from "./fixture.ts";
 
 test("a gzip list has the same content and a Vary header", async () => {
   const store = createMemoryStore();
   const { handler, key } = await createHandlerFixture({ store });
-  await store.orders.place(
-    Array.from({ length: 2_000 }, (_, id) => ({ record: { id: BigInt(id) + 10n }, status: "pending" })),
-  );
+  await store.orders.place(manyOrders(2_000));
   const get = async (headers: Record<string, string>) => {
     const request = new Request("http://localhost/v1/store/orders", {
       headers: { authorization: `Bearer ${key}`, ...headers },
@@ -21,14 +19,9 @@ test("a gzip list has the same content and a Vary header", async () => {
   };
   const plain = await get({});
   const gzip = await get({ "accept-encoding": "br, gzip" });
-  expect([plain.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual([
-    null,
-    "gzip",
-  ]);
-  expect([plain.headers.get("vary"), gzip.headers.get("vary")]).toEqual([
-    "accept-encoding",
-    "accept-encoding",
-  ]);
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(gzip.headers.get("content-encoding")).toBe("gzip");
+  for (const { headers } of [plain, gzip]) expect(headers.get("vary")).toBe("accept-encoding");
   expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
   expect(gzip.bytes.length).toBeLessThan(plain.bytes.length / 2);
   expect(JSON.parse(plain.bytes.toString())).toHaveLength(2_004);

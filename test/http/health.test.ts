@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../../lib/core/errors.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { codeOf, createHandlerFixture, NOON } from "./fixture.ts";
+import { createHandlerFixture, factsOf, NOON } from "./fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -39,9 +39,7 @@ test("100 requests to each health check are all 200 with one store call a second
         send("GET", index % 2 === 0 ? "/healthz" : "/readyz", { authorization: "" }),
       ),
     );
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
-      new Set(['200 {"status":"ok"}']),
-    );
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
     expect(answers.some(({ headers }) => headers.has("x-ratelimit-limit"))).toBe(false);
     expect(calls()).toBe(elapsed === 1000 ? 2 : 1);
   }
@@ -56,11 +54,7 @@ test("readyz is 503 while the store fails, healthz stays 200, and the event has 
     if (isDown) throw failure;
   });
   const down = await send("GET", "/readyz");
-  expect([down.status, codeOf(down), down.headers.has("retry-after")]).toEqual([
-    503,
-    "store_unavailable",
-    true,
-  ]);
+  expect(factsOf(down, "retry-after")).toEqual([503, "store_unavailable", expect.any(String)]);
   expect(down.text).not.toContain("disk");
   expect(events.at(-1)?.error).toBe(failure);
   expect((await send("GET", "/healthz")).status).toBe(200);

@@ -51,12 +51,8 @@ describe("cancelOrder", () => {
   ])("the history names the key and the request, in a store that %s", async (_, wrap) => {
     const { send, store, keyId } = await createHandlerFixture({ store: wrap(createMemoryStore()) });
     await send("DELETE", `/v1/store/orders/${MAX}`, {}, { requestId: "request-1" });
-    expect((await store.orders.find(MAX))?.history.at(-1)).toMatchObject({
-      event: "cancel",
-      at: NOON,
-      by: keyId,
-      requestId: "request-1",
-    });
+    const last = { event: "cancel", at: NOON, by: keyId, requestId: "request-1" };
+    expect((await store.orders.find(MAX))?.history.at(-1)).toMatchObject(last);
   });
 
   test.each(["9223372036854775808", "01", "abc", "%00", "%E0%A4%A", "%", "%zz", "..;", "1%20", "1%0A"])(

@@ -82,10 +82,8 @@ test("requests beyond the limit do not wait for each other", async () => {
     running--;
     return admit(...args);
   };
-  const { send } = await createHandlerFixture({
-    store: { ...store, accounts: { ...store.accounts, admit: slow } },
-    enforce: false,
-  });
+  const slowStore = { ...store, accounts: { ...store.accounts, admit: slow } };
+  const { send } = await createHandlerFixture({ store: slowStore, enforce: false });
   for (let call = 0; call < 4; call++)
     await Promise.all(Array.from({ length: 20 }, () => send("GET", ORDERS)));
   most = 0;

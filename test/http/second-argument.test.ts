@@ -18,10 +18,7 @@ const FOREIGN: readonly (readonly [string, unknown])[] = [
   ["the info of Deno", { remoteAddr: { hostname: "192.0.2.1" }, completed: Promise.resolve() }],
   ["the bindings of Workers", { DB: {}, address: 7, host: ["a"], target: {} }],
   ["the parameters of Next.js", { params: Promise.resolve({ path: ["store"] }) }],
-  [
-    "a context with no field of the right type",
-    { address: 1, target: 2, host: 3, requestId: 4, requestError: 5 },
-  ],
+  ["fields of other types", { address: 1, target: 2, host: 3, requestId: 4, requestError: 5 }],
   ["an unknown error code", { requestError: "toString" }],
   ["a request identifier that no header can have", { requestId: "a\r\nset-cookie: b" }],
   ["an object whose fields throw", new Proxy({}, { get: fail })],

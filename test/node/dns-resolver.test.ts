@@ -14,22 +14,17 @@ example.com CAA 128 TBS "x"
 www.example.com CNAME Target.Example.NET
 `;
 
+const CAA = [
+  { flags: 0, tag: "issue", value: "amazon.com; account=1" },
+  { flags: 128, tag: "TBS", value: "x" },
+];
+
 test.each<[RecordType, string, unknown]>([
   ["A", "example.com", { outcome: "found", records: ["192.0.2.1"], direct: true }],
   ["AAAA", "example.com", { outcome: "found", records: ["2001:db8::1"], direct: true }],
   ["NS", "example.com", { outcome: "found", records: ["ns1.example.com"] }],
   ["CNAME", "www.example.com", { outcome: "found", records: ["target.example.net"] }],
-  [
-    "CAA",
-    "example.com",
-    {
-      outcome: "found",
-      records: [
-        { flags: 0, tag: "issue", value: "amazon.com; account=1" },
-        { flags: 128, tag: "TBS", value: "x" },
-      ],
-    },
-  ],
+  ["CAA", "example.com", { outcome: "found", records: CAA }],
   ["CNAME", "example.com", { outcome: "nodata", zone: "example.com" }],
   ["CAA", "missing.example.com", { outcome: "nxdomain", zone: "example.com" }],
 ])("a query for %s of %s returns %j", async (type, name, expected) => {
@@ -43,11 +38,8 @@ test("an answer says whether the addresses are the name's own or behind its CNAM
     await startDnsServer(`${ZONE}\ntarget.example.net A 192.0.2.7\nboth.example.com A 192.0.2.8
     both.example.com CNAME target.example.net`);
   const resolver = createDnsResolver({ servers: [server.address] });
-  expect(await resolver("WWW.example.com", "A")).toEqual({
-    outcome: "found",
-    records: ["192.0.2.7"],
-    direct: false,
-  });
+  const found = { outcome: "found", records: ["192.0.2.7"], direct: false };
+  expect(await resolver("WWW.example.com", "A")).toEqual(found);
   expect(await resolver("both.example.com", "A")).toMatchObject({ direct: true });
 });
 
@@ -116,10 +108,8 @@ test.each(CAA_SHAPES.map((shape, index) => [shape, index] as const))(
     const resolver = createDnsResolver({ servers: [server.address], maxAttempts: 1 });
     const others = Array.from({ length: 50 }, (_, other) => resolver(`h${other}.example.com`, "A"));
     const [flags, tag, value] = shape;
-    expect(await resolver(`${index}.example.com`, "CAA")).toEqual({
-      outcome: "found",
-      records: [{ flags, tag, value }],
-    });
+    const found = { outcome: "found", records: [{ flags, tag, value }] };
+    expect(await resolver(`${index}.example.com`, "CAA")).toEqual(found);
     for (const other of others) expect(await other).toMatchObject({ records: ["192.0.2.1"] });
   },
 );
@@ -168,12 +158,10 @@ test("a failure is not remembered", async () => {
 });
 
 test("SOA, DS and the zone of a negative answer are read, with how long it may be remembered", async () => {
-  const soa = (name: string, minimum: number) => ({
-    type: "SOA" as const,
-    name,
-    ttl: 300,
-    data: { mname: "NS1.example.net", rname: "hostmaster.example.net", minimum },
-  });
+  const soa = (name: string, minimum: number) => {
+    const data = { mname: "NS1.example.net", rname: "hostmaster.example.net", minimum };
+    return { type: "SOA" as const, name, ttl: 300, data };
+  };
   await using server = await startRawDnsServer(({ name, type }) => {
     if (type === "DS") {
       const data = { keyTag: 7, algorithm: 13, digestType: 2, digest: Buffer.alloc(32) };

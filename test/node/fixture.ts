@@ -4,7 +4,6 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { Handler } from "../../lib/http/options.ts";
 import { type NodeServerOptions, startNodeServer } from "../../lib/node/server.ts";
-import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
 import { createHandlerFixture } from "../http/fixture.ts";
 import { listenOn } from "../support/free-port.ts";
@@ -42,12 +41,4 @@ export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   onTestFinished(() => void server.close().closeAllConnections());
   return `http://127.0.0.1:${await listenOn(server)}`;
-}
-
-/** Pending orders with identifiers from 10. */
-export function manyOrders(count: number): readonly StoredOrder[] {
-  return Array.from({ length: count }, (_, id) => ({
-    record: { id: BigInt(id) + 10n, petId: 1n, quantity: 1 },
-    status: "pending",
-  }));
 }

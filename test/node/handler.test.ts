@@ -11,9 +11,9 @@ import type { Handler } from "../../lib/http/options.ts";
 import type { TextReader } from "../../lib/http/reply.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
-import { createHandlerFixture } from "../http/fixture.ts";
+import { createHandlerFixture, manyOrders } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { listen, manyOrders, serve } from "./fixture.ts";
+import { listen, serve } from "./fixture.ts";
 
 /** The service in a plain `node:http` server. */
 async function mount(options: NodeHandlerOptions = {}) {

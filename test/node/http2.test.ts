@@ -8,10 +8,9 @@ import { defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
 import { toNodeHandler } from "../../lib/node/handler.ts";
-import { createHandlerFixture } from "../http/fixture.ts";
+import { createHandlerFixture, manyOrders } from "../http/fixture.ts";
 import { createTestAuthority } from "../support/certificates.ts";
 import { listenOn } from "../support/free-port.ts";
-import { manyOrders } from "./fixture.ts";
 
 const echo = defineOperation({
   ...{ id: "echo", method: "POST", path: "/echo", tag: "a", summary: "a", description: "a", errors: [] },

@@ -3,7 +3,8 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { orderToJson } from "../../lib/orders/wire.ts";
 import { createMemoryStore } from "../../lib/stores/memory.ts";
-import { manyOrders, serve } from "./fixture.ts";
+import { manyOrders } from "../http/fixture.ts";
+import { serve } from "./fixture.ts";
 
 test("a list is not read further after its client disconnects", async () => {
   const store = createMemoryStore();

@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_CONNECTION_LIMITS } from "../../lib/node/limits.ts";
 import { startNodeServer } from "../../lib/node/server.ts";
-import { createHandlerFixture } from "../http/fixture.ts";
+import { createHandlerFixture, manyOrders } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
-import { manyOrders, serveUnlimited as serve } from "./fixture.ts";
+import { serveUnlimited as serve } from "./fixture.ts";
 
 test("an HTTP/1.0 client gets the list without chunks, and the connection is closed", async () => {
   const { url, head, store } = await serve();
@@ -99,11 +99,8 @@ test("a closing server sends Connection: close on connections in use and closes 
   inUse.send(`DELETE /v1/store/orders/1 HTTP/1.1\r\n${head}\r\n`.repeat(2));
   const { responses } = await inUse.closed();
   expect(responses.map(({ status }) => status)).toEqual([200, 204, 409]);
-  expect(responses.map(({ headers }) => headers.get("connection"))).toEqual([
-    "keep-alive",
-    "keep-alive",
-    "close",
-  ]);
+  const connections = responses.map(({ headers }) => headers.get("connection"));
+  expect(connections).toEqual(["keep-alive", "keep-alive", "close"]);
   await Promise.all([unused.closed(), idle.closed(), closed]);
 });
 

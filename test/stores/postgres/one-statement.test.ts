@@ -27,6 +27,30 @@ const observed = (pool: PostgresPool) =>
     return run(statement);
   });
 
+/** A store with so many pending orders, and what opens an account of it with a key. */
+async function openStore(schema: string, orders: number, pool: PostgresPool = server.pool) {
+  const store = createPostgresStore({ pool, schema });
+  onTestFinished(() => store.close());
+  const ids = Array.from({ length: orders }, (_, id) => BigInt(id));
+  await store.orders.place(
+    ids.map((id) => ({ record: { id }, status: "pending" })),
+    AT,
+  );
+  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
+  const issue = async (id: string) => {
+    const { key, keyId } = (await accounts.issueKey(id)) as IssuedKey;
+    const presented = parseKey(key) ?? expect.fail();
+    const apply = (orderId: bigint, event: "cancel" | "ship" | "fulfil" = "cancel", at = AT) =>
+      store.accounts.admit(presented, at, undefined, { type: "apply", id: orderId, event });
+    return { presented, keyId, apply };
+  };
+  const openAccount = async (id: string, assignment: PlanAssignment = { plan: "free" }) => {
+    await accounts.create(id, assignment);
+    return issue(id);
+  };
+  return { store, ids, issue, openAccount };
+}
+
 const PLANS: readonly PlanAssignment[] = [
   { plan: "free" },
   { plan: "pro" },
@@ -34,21 +58,11 @@ const PLANS: readonly PlanAssignment[] = [
 ];
 
 test("after the first cancel of a minute, each takes one statement, whatever the plan; the last one too", async () => {
-  const store = createPostgresStore({ pool: observed(server.pool), schema: "plans" });
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
-  await store.orders.place(
-    Array.from({ length: 20 }, (_, id) => ({ record: { id: BigInt(id) }, status: "pending" })),
-  );
+  const { openAccount } = await openStore("plans", 20, observed(server.pool));
   let id = 0n;
   for (const [index, plan] of PLANS.entries()) {
-    await accounts.create(`shop-${index}`, plan);
-    const { key } = (await accounts.issueKey(`shop-${index}`)) as IssuedKey;
-    const cancel = () =>
-      store.accounts.admit(parseKey(key) ?? expect.fail(), AT, undefined, {
-        type: "apply",
-        id: id++,
-        event: "cancel",
-      });
+    const { apply } = await openAccount(`shop-${index}`, plan);
+    const cancel = () => apply(id++);
     await cancel();
     sent.length = 0;
     for (let request = 2; request <= 5; request++)
@@ -56,33 +70,17 @@ test("after the first cancel of a minute, each takes one statement, whatever the
     expect(sent, plan.plan).toEqual(Array(4).fill(["BEGIN", "WITH", "COMMIT"]).flat());
     if (plan.customLimits !== undefined) expect(await cancel()).toMatchObject({ ok: false });
   }
-  await store.close();
 });
 
 test("the cancels of several accounts in one turn of the event loop share a statement and a commit", async () => {
-  const store = createPostgresStore({ pool: observed(server.pool), schema: "shared" });
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
-  const ids = Array.from({ length: 6 }, (_, id) => BigInt(id));
-  await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
-  const keys = await Promise.all(
-    ["one", "two"].map(async (account) => {
-      await accounts.create(account, { plan: "free" });
-      const issued = (await accounts.issueKey(account)) as IssuedKey;
-      return parseKey(issued.key) ?? expect.fail();
-    }),
-  );
-  const cancel = (id: bigint) =>
-    store.accounts.admit(keys[Number(id % 2n)] ?? expect.fail(), AT, undefined, {
-      type: "apply",
-      id,
-      event: "cancel",
-    });
+  const { ids, openAccount } = await openStore("shared", 6, observed(server.pool));
+  const [one, two] = [await openAccount("one"), await openAccount("two")];
+  const cancel = (id: bigint) => (id % 2n === 0n ? one : two).apply(id);
   for (const id of ids.slice(0, 2)) await cancel(id);
   sent.length = 0;
   const admissions = await Promise.all(ids.slice(2).map(cancel));
   expect(admissions.map((admission) => admission.ok && admission.quota.remaining)).toEqual([58, 58, 57, 57]);
   expect(sent).toEqual(["BEGIN", "WITH", "COMMIT"]);
-  await store.close();
 });
 
 test("requests of an account are admitted in their order, and those of another account do not wait for them", async () => {
@@ -122,18 +120,11 @@ test("requests of an account are admitted in their order, and those of another a
 });
 
 test("cancels of one turn with two keys, or under two tables of plans, are each decided and recorded for their own", async () => {
-  const store = createPostgresStore({ pool: server.pool, schema: "two_keys" });
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
-  const ids = Array.from({ length: 8 }, (_, id) => BigInt(id));
-  await store.orders.place(ids.map((id) => ({ record: { id }, status: "pending" })));
-  await accounts.create("shop", { plan: "free" });
-  const issued = [await accounts.issueKey("shop"), await accounts.issueKey("shop")] as IssuedKey[];
-  const keys = issued.map(({ key }) => parseKey(key) ?? expect.fail());
+  const { store, ids, issue, openAccount } = await openStore("two_keys", 8);
+  const keys = [await openAccount("shop"), await issue("shop")];
   const cancel = (id: bigint, key = 0, policy?: AdmissionPolicy) =>
-    store.accounts.admit(keys[key] ?? expect.fail(), AT, policy, {
-      type: "apply",
-      id,
-      event: "cancel",
+    store.accounts.admit(keys[key]?.presented ?? expect.fail(), AT, policy, {
+      ...{ type: "apply", id, event: "cancel" },
       // The character that stands for the key in what is sent.
       requestId: "a~b",
     });
@@ -144,7 +135,7 @@ test("cancels of one turn with two keys, or under two tables of plans, are each 
     expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
   const last = async (id: bigint) => (await store.orders.find(id))?.history.at(-1);
   expect(await Promise.all([2n, 3n, 4n].map(last))).toMatchObject(
-    [0, 1, 1].map((key) => ({ by: issued[key]?.keyId, requestId: "a~b" })),
+    [0, 1, 1].map((key) => ({ by: keys[key]?.keyId, requestId: "a~b" })),
   );
 
   const plans = { ...PLAN_LIMITS, free: { perMinute: 5, perDay: 5 } };
@@ -156,7 +147,6 @@ test("cancels of one turn with two keys, or under two tables of plans, are each 
   expect(ofPlans.map((admission) => admission.ok)).toEqual([true, false, true]);
   expect(await store.orders.find(6n)).toMatchObject({ status: "pending" });
   expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(7);
-  await store.close();
 });
 
 test("cancels of one turn before and after the end of a ban, or of a key, are each decided for their own instant", async () => {
@@ -179,63 +169,47 @@ test("cancels of one turn before and after the end of a ban, or of a key, are ea
 });
 
 test("two events of an order in one turn of the event loop are both in its history", async () => {
-  const { accounts, orders, close } = createPostgresStore({ pool: server.pool, schema: "events" });
-  onTestFinished(close);
-  await orders.place([{ record: { id: 1n }, status: "pending" }], AT);
-  const key = { id: "shop.1", hash: "1".repeat(64), createdAt: AT };
-  await accounts.create({ id: "shop", plan: "free", keys: [key] });
-  const apply = (event: "ship" | "fulfil", at: number) =>
-    accounts.admit({ accountId: "shop", hash: key.hash }, at, undefined, { type: "apply", id: 1n, event });
-  await Promise.all([apply("ship", AT + 1), apply("fulfil", AT + 2)]);
-  expect(await orders.find(1n)).toMatchObject({
-    record: { id: 1n, shipDate: new Date(AT + 1).toISOString(), complete: true },
+  const { store, openAccount } = await openStore("events", 1);
+  const { keyId, apply } = await openAccount("shop");
+  await Promise.all([apply(0n, "ship", AT + 1), apply(0n, "fulfil", AT + 2)]);
+  expect(await store.orders.find(0n)).toMatchObject({
+    record: { id: 0n, shipDate: new Date(AT + 1).toISOString(), complete: true },
     status: "shipped",
     history: [
       { event: "place", at: AT },
-      { event: "ship", at: AT + 1, by: key.id },
-      { event: "fulfil", at: AT + 2, by: key.id },
+      { event: "ship", at: AT + 1, by: keyId },
+      { event: "fulfil", at: AT + 2, by: keyId },
     ],
   });
 });
 
 test("of hundreds of cancels of an order at one instant, one succeeds", async () => {
-  const store = createPostgresStore({ pool: server.pool, schema: "instant" });
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
-  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-  await accounts.create("shop", {
-    plan: "enterprise",
-    customLimits: { perMinute: 60_000, perDay: 60_000 },
-  });
-  const key = parseKey(((await accounts.issueKey("shop")) as IssuedKey).key) ?? expect.fail();
-  const cancel = () => store.accounts.admit(key, AT, undefined, { type: "apply", id: 1n, event: "cancel" });
-  await store.accounts.admit(key, AT);
-  const admissions = await Promise.all(Array.from({ length: 500 }, cancel));
+  const { store, openAccount } = await openStore("instant", 1);
+  const customLimits = { perMinute: 60_000, perDay: 60_000 };
+  const { presented, apply } = await openAccount("shop", { plan: "enterprise", customLimits });
+  await store.accounts.admit(presented, AT);
+  const admissions = await Promise.all(Array.from({ length: 500 }, () => apply(0n)));
   const succeeded = admissions.flatMap((admission, index) =>
     admission.ok && admission.outcome?.type === "apply" && admission.outcome.result.ok ? [index] : [],
   );
   expect(succeeded).toEqual([0]);
   expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(501);
-  await store.close();
 });
 
 test("a list has its first page from the transaction that admits it", async () => {
-  const store = createPostgresStore({ pool: observed(server.pool), schema: "lists" });
-  const accounts = createAccounts({ store: store.accounts, environment: "test", clock: () => AT });
-  await store.orders.place([{ record: { id: 1n }, status: "pending" }]);
-  await accounts.create("shop", { plan: "free" });
-  const key = parseKey(((await accounts.issueKey("shop")) as IssuedKey).key) ?? expect.fail();
+  const { store, openAccount } = await openStore("lists", 1, observed(server.pool));
+  const { presented } = await openAccount("shop");
   sent.length = 0;
   const [admission, counted] = await Promise.all([
-    store.accounts.admit(key, AT, undefined, { type: "list" }),
-    store.accounts.admit(key, AT),
+    store.accounts.admit(presented, AT, undefined, { type: "list" }),
+    store.accounts.admit(presented, AT),
   ]);
   const { outcome } = (admission.ok && admission) || expect.fail();
-  expect(outcome).toMatchObject({ type: "list", first: { json: '{"id":1}', last: true } });
+  expect(outcome).toMatchObject({ type: "list", first: { json: '{"id":0}', last: true } });
   expect(outcome?.type === "list" && (await collect(outcome.rest))).toEqual([]);
   expect(counted).toMatchObject({ ok: true, quota: { remaining: 58 } });
   expect(counted).not.toHaveProperty("outcome");
   expect(sent).toEqual(["BEGIN", "WITH", "UPDATE", "UPDATE", "SELECT", "COMMIT"]);
-  await store.close();
 });
 
 test("a COMMIT whose response is lost is waited for while the server cannot tell, and its session is closed once", async () => {

@@ -21,6 +21,14 @@ beforeAll(async () => {
 const ORDER = { record: { id: 1n }, status: "pending" } as const;
 const open = (schema: string, options = {}) => createPostgresStore({ pool: server.pool, schema, ...options });
 
+const migrateSchema = (schema: string) => migratePostgres({ pool: server.pool, schema });
+
+/** What the error of a call says, if it says that the store is not available. */
+async function problemOf(call: Promise<unknown>) {
+  const error = await call.catch((reason: unknown) => reason);
+  return isStoreUnavailable(error) && errorMessage(error);
+}
+
 const errorsOf = async (calls: readonly Promise<unknown>[]): Promise<readonly unknown[]> =>
   Promise.all(calls.map((call) => call.catch((error: unknown) => error)));
 
@@ -49,17 +57,11 @@ describe("the tables of an empty database", () => {
     const stores = [open(schema), open(schema), open(schema)];
     const placed = await Promise.all(stores.map(({ orders }) => orders.place([ORDER])));
     expect(placed.flat().toSorted()).toEqual(["placed", "unchanged", "unchanged"]);
-    expect(await migratePostgres({ pool: server.pool, schema })).toEqual({
-      from: SCHEMA_VERSION,
-      to: SCHEMA_VERSION,
-    });
+    expect(await migrateSchema(schema)).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION });
   });
 
   test("are created by a migration, and by the SQL that it prints", async () => {
-    expect(await migratePostgres({ pool: server.pool, schema: "migrated" })).toEqual({
-      from: 0,
-      to: SCHEMA_VERSION,
-    });
+    expect(await migrateSchema("migrated")).toEqual({ from: 0, to: SCHEMA_VERSION });
     await server.database.exec(postgresMigrationSql({ schema: "printed" }));
     for (const schema of ["migrated", "printed"]) {
       expect(await open(schema, { existing: true }).orders.place([ORDER])).toEqual(["placed"]);
@@ -74,9 +76,8 @@ describe("the tables of an empty database", () => {
     await database.exec("DROP TABLE reprinted.outbox");
     await database.exec(sql);
     await database.exec("UPDATE reprinted.settings SET value = '99' WHERE name = 'schema_version'");
-    await expect(database.exec(sql)).rejects.toThrow(
-      "The tables have schema version 99, and this is for version",
-    );
+    const message = "The tables have schema version 99, and this is for version";
+    await expect(database.exec(sql)).rejects.toThrow(message);
     await database.exec("DELETE FROM reprinted.settings");
     await expect(database.exec(sql)).rejects.toThrow("query returned no rows");
     expect(await versionIn("reprinted")).toBeUndefined();
@@ -92,9 +93,8 @@ describe("the tables of an empty database", () => {
       store.accounts.unban("acme", "acme.1"),
       inspectPostgres(server.pool, "missing").inspect(() => {}),
     ])) {
-      expect(isStoreUnavailable(error) && error.message).toContain(
-        'The schema "missing" of the database has no tables',
-      );
+      const message = 'The schema "missing" of the database has no tables';
+      expect(isStoreUnavailable(error) && error.message).toContain(message);
       expect(`${error}`).toContain("'store-orders database migrate --postgres URL'");
     }
   });
@@ -103,8 +103,7 @@ describe("the tables of an empty database", () => {
     const { database } = server;
     await database.exec("CREATE ROLE app");
     const store = open("forbidden");
-    const error = await asRole("app", () => store.check()).catch((reason: unknown) => reason);
-    expect(isStoreUnavailable(error) && errorMessage(error)).toMatch(
+    expect(await problemOf(asRole("app", () => store.check()))).toMatch(
       /^The role may not create tables\. Run 'store-orders .*\(permission denied for database .*\)$/,
     );
     // The same store, once the role may.
@@ -126,13 +125,9 @@ describe("the tables of an empty database", () => {
     const onError = vi.fn();
     await deliverChanges({ store, deliver: () => {}, onError, untilEmpty: true }).ended;
     expect(onError).toHaveBeenCalledOnce();
-    for (const error of [
-      onError.mock.calls[0]?.[0],
-      ...(await errorsOf([store.check(), store.orders.find(1n)])),
-    ])
-      expect(isStoreUnavailable(error) && error.message).toContain(
-        '"restored" of the database has no tables',
-      );
+    const problem = '"restored" of the database has no tables';
+    for (const call of [Promise.reject(onError.mock.calls[0]?.[0]), store.check(), store.orders.find(1n)])
+      expect(await problemOf(call)).toContain(problem);
     await server.database.exec("ALTER SCHEMA restored_before RENAME TO restored");
     expect(await list()).toBe(200);
   });
@@ -157,27 +152,19 @@ describe("the tables of an empty database", () => {
       await store.accounts.update("acme", (account) => ({ ok: true, account: { ...account, keys: [key] } }));
       expect(await store.orders.place([ORDER])).toEqual(["placed"]);
       const operation = { type: "apply", id: 1n, event: "cancel" } as const;
-      const admission = await store.accounts.admit(
-        { accountId: "acme", hash: key.hash },
-        0,
-        undefined,
-        operation,
-      );
+      const presented = { accountId: "acme", hash: key.hash };
+      const admission = await store.accounts.admit(presented, 0, undefined, operation);
       expect(admission).toMatchObject({ ok: true, outcome: { result: { ok: true } } });
       const { outbox = expect.fail() } = store;
       expect(await outbox.lease(1, 1, -2)).toMatchObject([{ delivered: 0 }]);
       await outbox.acknowledge([{ id: 1n, delivered: 2, lease: -2 }]);
       expect(await outbox.backlog()).toEqual({ waiting: 0, failed: 0 });
       await outbox.switch(true);
-      await expect(outbox.switch(false)).rejects.toThrow(
-        "Only the owner of the tables can switch the outbox",
-      );
+      const message = "Only the owner of the tables can switch the outbox";
+      await expect(outbox.switch(false)).rejects.toThrow(message);
     });
-    for (const right of [
-      "UPDATE ON granted.accounts",
-      "SELECT ON granted.settings",
-      "USAGE ON SCHEMA granted",
-    ]) {
+    const rights = ["UPDATE ON granted.accounts", "SELECT ON granted.settings", "USAGE ON SCHEMA granted"];
+    for (const right of rights) {
       await database.exec(`REVOKE ${right} FROM service`);
       const migrated = { pool: server.pool, schema: "granted", onlyIfEmpty: true };
       const errors = await asRole("service", () =>
@@ -220,7 +207,7 @@ describe("tables of another version", () => {
           `this version supports up to ${SCHEMA_VERSION}. Upgrade store-orders.)`,
       );
     }
-    await expect(migratePostgres({ pool: server.pool, schema: "versions" })).rejects.toThrow("Upgrade");
+    await expect(migrateSchema("versions")).rejects.toThrow("Upgrade");
     const settings = "UPDATE versions.settings SET name = ";
     for (const change of [
       "UPDATE versions.settings SET value = '0' WHERE name = 'schema_version'",
@@ -232,8 +219,7 @@ describe("tables of another version", () => {
     }
     await server.database.exec(`${settings} 'schema_version' WHERE name = 'none'`);
     await server.database.exec("UPDATE versions.settings SET value = 'x' WHERE name = 'schema_version'");
-    const migration = migratePostgres({ pool: server.pool, schema: "versions" });
-    for (const error of await errorsOf([...calls(), migration]))
+    for (const error of await errorsOf([...calls(), migrateSchema("versions")]))
       expect(`${error}`).toContain("schema_version of the database is not a number");
     await setVersion("versions", SCHEMA_VERSION);
     expect(await store.orders.find(1n)).toMatchObject(ORDER);
@@ -249,16 +235,14 @@ describe("tables of another version", () => {
     const inTransaction = async (...scripts: string[]) => {
       const all = [...MIGRATIONS, ...scripts.map((script) => () => script)];
       await execute("BEGIN");
-      const result = await migrate(execute, "migrations", { scripts: all }).catch(
-        (error: unknown) => `${error}`,
-      );
+      const migrated = migrate(execute, "migrations", { scripts: all });
+      const result = await migrated.catch((error: unknown) => `${error}`);
       await execute(typeof result === "string" ? "ROLLBACK" : "COMMIT");
       return result;
     };
     const note = "ALTER TABLE migrations.orders ADD COLUMN note text;";
-    expect(await inTransaction(note, "ALTER TABLE migrations.missing ADD COLUMN note text;")).toContain(
-      "missing",
-    );
+    const invalid = "ALTER TABLE migrations.missing ADD COLUMN note text;";
+    expect(await inTransaction(note, invalid)).toContain("missing");
     expect(await versionIn("migrations")).toBe(`${SCHEMA_VERSION}`);
     expect(await store.orders.find(1n)).toMatchObject(ORDER);
     expect(await inTransaction(note)).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION + 1 });
@@ -293,10 +277,7 @@ describe("tables of another version", () => {
       return (await database.query<{ tgenabled: string }>(text)).rows.map(({ tgenabled }) => tgenabled);
     };
     expect(await triggers()).toEqual(["O", "O"]);
-    expect(await migratePostgres({ pool: server.pool, schema: "second" })).toEqual({
-      from: 2,
-      to: SCHEMA_VERSION,
-    });
+    expect(await migrateSchema("second")).toEqual({ from: 2, to: SCHEMA_VERSION });
     expect(await triggers()).toEqual(["A", "A"]);
     await database.exec("ALTER SCHEMA second RENAME TO renamed; SET session_replication_role = replica");
     onTestFinished(async () => void (await database.exec("RESET session_replication_role")));
@@ -310,9 +291,7 @@ describe("tables of another version", () => {
     await migrateFrom(2, "twice");
     await server.database.exec(`INSERT INTO twice.accounts (id, plan) VALUES ('a', 'free'), ('b', 'free');
       INSERT INTO twice.api_keys (account, hash, id, position, created_at) VALUES ('a', 'x', 'a.1', 1, 0), ('b', 'x', 'b.1', 1, 0)`);
-    const error = await migratePostgres({ pool: server.pool, schema: "twice" }).catch(
-      (reason: unknown) => reason,
-    );
+    const error = await migrateSchema("twice").catch((reason: unknown) => reason);
     expect(isStoreUnavailable(error) && error.message).toContain("Two accounts have the same key.");
     const query = /SELECT account.*(?=\.$)/.exec((error as Error).message)?.[0] ?? "";
     expect((await server.database.query(query)).rows).toMatchObject([{ account: "a" }, { account: "b" }]);
@@ -357,8 +336,8 @@ test.each([
     await database.exec(`SET standard_conforming_strings = ${setting}; SET escape_string_warning = off`);
     onTestFinished(async () => void (await database.exec("RESET standard_conforming_strings")));
     await migrateFrom(2, `${name} 2`);
-    expect(await migratePostgres({ pool, schema: `${name} 2` })).toMatchObject({ from: 2 });
-    expect(await migratePostgres({ pool, schema: name })).toMatchObject({ from: 0 });
+    expect(await migrateSchema(`${name} 2`)).toMatchObject({ from: 2 });
+    expect(await migrateSchema(name)).toMatchObject({ from: 0 });
     await database.exec(postgresMigrationSql({ schema: `${name} 3` }));
     for (const schema of [`${name} 2`, name, `${name} 3`]) {
       const { orders, accounts, outbox = expect.fail() } = open(schema, { existing: true });

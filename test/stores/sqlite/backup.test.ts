@@ -7,7 +7,7 @@ import { backUpSqlite } from "../../../lib/stores/sqlite/backup.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { skipsBecause } from "../../support/skip-reason.ts";
-import { temporaryDirectory } from "./fixture.ts";
+import { execute, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
 
@@ -66,9 +66,7 @@ test("a backup of no database, or into no folder, is an error and leaves no file
 
 test("a backup of another program's database is refused", async () => {
   const path = newPath();
-  const foreign = new DatabaseSync(path);
-  foreign.exec("CREATE TABLE notes (text)");
-  foreign.close();
+  execute(path, "CREATE TABLE notes (text)");
   const to = newPath();
   await expect(backUpSqlite({ path, to })).rejects.toThrow("a database of another program");
   expect(existsSync(to)).toBe(false);
@@ -153,9 +151,7 @@ test("a database that went through a dump is read, copied and used as before", a
   await outbox?.switch(true);
   await close();
   dumpAndLoad(database, loaded);
-  const db = new DatabaseSync(loaded);
-  db.exec("ANALYZE");
-  db.close();
+  execute(loaded, "ANALYZE");
   expect(await backUpSqlite({ path: loaded, to: copy })).toEqual({ ok: true });
   for (const path of [loaded, copy]) {
     const store = createSqliteStore({ path, existing: true });
@@ -170,9 +166,7 @@ test.each(["DROP TABLE outbox", "CREATE TABLE other (id)", "DROP INDEX outbox_du
   async (change) => {
     const loaded = newPath();
     dumpAndLoad(await createDatabase(), loaded);
-    const db = new DatabaseSync(loaded);
-    db.exec(change);
-    db.close();
+    execute(loaded, change);
     expect(() => createSqliteStore({ path: loaded })).toThrow("another program");
   },
 );

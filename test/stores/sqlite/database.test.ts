@@ -15,7 +15,7 @@ import { createOutbox, outboxStatements } from "../../../lib/stores/sqlite/outbo
 import { MAX_STORE_CALL_MS } from "../../../lib/stores/store.ts";
 import { createHandlerFixture } from "../../http/fixture.ts";
 import { expectDocumentedWrites } from "../documented-writes.ts";
-import { ACCOUNT, AT, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
+import { ACCOUNT, AT, execute, KEY, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { newPath, open } = temporaryDirectory();
 
@@ -160,11 +160,9 @@ test("the first page of a list is read in the transaction that admits it, and th
 test("if the transaction fails, so does the request, and it is neither counted nor performed", async () => {
   const { path, store } = open();
   const fixture = await createHandlerFixture({ store });
-  const other = new DatabaseSync(path);
-  other.exec("CREATE TRIGGER fail BEFORE UPDATE ON orders BEGIN SELECT raise(ABORT, 'no'); END");
+  execute(path, "CREATE TRIGGER fail BEFORE UPDATE ON orders BEGIN SELECT raise(ABORT, 'no'); END");
   expect((await fixture.send("DELETE", "/v1/store/orders/1")).status).toBe(500);
-  other.exec("DROP TRIGGER fail");
-  other.close();
+  execute(path, "DROP TRIGGER fail");
   expect((await store.accounts.find("shop"))?.usage.minute.count).toBe(0);
   expect((await store.orders.find(1n))?.status).toBe("pending");
   expect((await fixture.send("DELETE", "/v1/store/orders/1")).status).toBe(204);
@@ -173,14 +171,11 @@ test("if the transaction fails, so does the request, and it is neither counted n
 test("an error that ends the transaction, as a full disk does, reaches the caller", async () => {
   const { path, store } = open();
   await store.accounts.create(ACCOUNT);
-  const db = new DatabaseSync(path);
-  db.exec(
-    "CREATE TRIGGER full BEFORE INSERT ON api_keys BEGIN SELECT RAISE(ROLLBACK, 'The disk is full.'); END",
-  );
+  const fail = "BEGIN SELECT RAISE(ROLLBACK, 'The disk is full.'); END";
+  execute(path, `CREATE TRIGGER full BEFORE INSERT ON api_keys ${fail}`);
   const settings = { ...ACCOUNT, id: "other", keys: [{ ...KEY, id: "other.1", hash: "2".repeat(64) }] };
   await expect(store.accounts.create(settings)).rejects.toThrow("The disk is full.");
-  db.exec("DROP TRIGGER full");
-  db.close();
+  execute(path, "DROP TRIGGER full");
   expect(await store.accounts.find("other")).toBeUndefined();
   expect(await store.accounts.create(settings)).toMatchObject({ ok: true });
 });
@@ -206,12 +201,10 @@ test("an account is changed completely or not at all, also if a value cannot be 
 test("a key whose account has a limit that a number cannot hold is rejected, and admitted once it is corrected", async () => {
   const { path, store } = open();
   await store.accounts.create({ ...ACCOUNT, plan: "enterprise", customLimits: { perMinute: 5, perDay: 9 } });
-  const other = new DatabaseSync(path);
-  onTestFinished(() => other.close());
-  other.exec("UPDATE accounts SET per_day = 9223372036854775807, minute_start = 9223372036854775807");
+  execute(path, "UPDATE accounts SET per_day = 9223372036854775807, minute_start = 9223372036854775807");
   expect(await store.accounts.admit(PRESENTED, AT)).toMatchObject({ reason: "plan_without_limits" });
   await store.accounts.recordRejections(PRESENTED, 1, AT);
-  other.exec("UPDATE accounts SET per_day = 9");
+  execute(path, "UPDATE accounts SET per_day = 9");
   expect(await store.accounts.admit(PRESENTED, AT)).toMatchObject({ ok: true, quota: { remaining: 4 } });
   expect((await store.accounts.find("acme"))?.usage.minute).toEqual({ start: AT, count: 1 });
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, onTestFinished } from "vitest";
 import type { ApiKey } from "../../../lib/accounts/account.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
@@ -36,4 +37,11 @@ export function openFiles(): readonly string[] {
       return "closed meanwhile";
     }
   });
+}
+
+/** Runs SQL by hand, as another program does. */
+export function execute(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
 }

@@ -1,5 +1,4 @@
 import { renameSync, rmSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_INT64, MIN_INT64 } from "../../../lib/orders/int64.ts";
@@ -10,7 +9,7 @@ import { countRecords } from "../../../lib/orders/wire.ts";
 import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createMemoryStore } from "../../../lib/stores/memory.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
-import { temporaryDirectory } from "./fixture.ts";
+import { execute, temporaryDirectory } from "./fixture.ts";
 
 const { newPath, open } = temporaryDirectory();
 
@@ -137,14 +136,12 @@ test("a query for a status finds rare orders among many, in pages that read a bo
 test("the counts of a database include changes by hand, and leave out a status that no rule knows", async () => {
   const { path, store } = open();
   await store.orders.place(range(1n, 6).map((id) => ({ record: { id }, status: "pending" })));
-  const db = new DatabaseSync(path);
-  db.exec(
-    "UPDATE orders SET status = 'shipped' WHERE id = 1; UPDATE orders SET status = 'lost' WHERE id = 2",
-  );
+  execute(path, "UPDATE orders SET status = 'shipped' WHERE id = 1");
+  execute(path, "UPDATE orders SET status = 'lost' WHERE id = 2");
   expect(await store.orders.countByStatus()).toMatchObject({ pending: 4, shipped: 1, cancelled: 0 });
-  db.exec("DELETE FROM orders WHERE id IN (2, 3); UPDATE orders SET status = 'pending' WHERE id = 1");
-  db.exec("INSERT OR REPLACE INTO orders VALUES (4, 'cancelled', '{\"id\":4}', '')");
-  db.close();
+  execute(path, "DELETE FROM orders WHERE id IN (2, 3)");
+  execute(path, "UPDATE orders SET status = 'pending' WHERE id = 1");
+  execute(path, "INSERT OR REPLACE INTO orders VALUES (4, 'cancelled', '{\"id\":4}', '')");
   expect(await store.orders.countByStatus()).toMatchObject({ pending: 3, shipped: 0, cancelled: 1 });
 });
 
@@ -164,9 +161,7 @@ test("a list ends where its orders are deleted by hand meanwhile", async () => {
   const pages: string[] = [];
   for await (const { json } of store.orders.list()) {
     pages.push(json);
-    const db = new DatabaseSync(path);
-    db.exec("DELETE FROM orders");
-    db.close();
+    execute(path, "DELETE FROM orders");
   }
   const [first = "", ...rest] = pages;
   expect([countRecords(first), rest]).toEqual([PAGE_SIZE, [""]]);
@@ -177,9 +172,7 @@ test("a list goes on although the record of another call is damaged meanwhile", 
   await store.orders.place(range(1n, 2_000).map((id) => ({ record: full(id), status: "pending" })));
   const pages = store.orders.list()[Symbol.asyncIterator]();
   expect((await pages.next()).value).toMatchObject({ last: false });
-  const db = new DatabaseSync(path);
-  db.exec("UPDATE orders SET record = '{' WHERE id = 1");
-  db.close();
+  execute(path, "UPDATE orders SET record = '{' WHERE id = 1");
   await expect(store.orders.find(1n)).rejects.toThrow("is damaged");
   expect((await pages.next()).value).toMatchObject({ last: true });
 });

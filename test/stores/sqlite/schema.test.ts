@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NewerSchemaError } from "../../../lib/core/errors.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
 import { MIGRATIONS, migrate, SCHEMA_VERSION } from "../../../lib/stores/sqlite/schema.ts";
-import { ACCOUNT, AT, PRESENTED, temporaryDirectory } from "./fixture.ts";
+import { ACCOUNT, AT, execute, PRESENTED, temporaryDirectory } from "./fixture.ts";
 
 const { newPath } = temporaryDirectory();
 
@@ -69,9 +69,7 @@ test.each<readonly [whose: string, sql: string, isOurs: boolean, message: unknow
 ])("a database of %s, by '%s', is refused and left unmodified", async (_, sql, isOurs, message) => {
   const path = newPath();
   if (isOurs) await createSqliteStore({ path }).close();
-  const raw = new DatabaseSync(path);
-  raw.exec(`${sql}; PRAGMA journal_mode = DELETE`);
-  raw.close();
+  execute(path, `${sql}; PRAGMA journal_mode = DELETE`);
   const before = readFileSync(path);
   expect(() => createSqliteStore({ path })).toThrow(expect.objectContaining({ message, retryable: false }));
   expect(readFileSync(path).equals(before)).toBe(true);

@@ -24,11 +24,8 @@ const unused: KeyState = {
 
 /** Saves a decision, as a store does. */
 function save(state: KeyState, { save: changed }: Decision): KeyState {
-  return {
-    ...state,
-    usage: changed.usage ?? state.usage,
-    rejections: changed.rejections ?? state.rejections,
-  };
+  const { usage = state.usage, rejections = state.rejections } = changed;
+  return { ...state, usage, rejections };
 }
 
 /** Instants in any order, close enough together to fill windows, sometimes a minute or a day apart. */
@@ -110,10 +107,8 @@ test("a process whose clock is up to five minutes behind counts in the window th
 
 test("a window and a ban that a wrong clock wrote far in the future are ignored", () => {
   const future = AT + 365 * DAY_MS;
-  const usage = {
-    minute: { start: future, count: 4 },
-    day: { start: future - (future % DAY_MS), count: 9 },
-  };
+  const day = { start: future - (future % DAY_MS), count: 9 };
+  const usage = { minute: { start: future, count: 4 }, day };
   const rejections = { windowStart: future, count: 21, bannedUntil: future + 15 * MINUTE_MS };
   const { admission, save: changed } = decideAdmission({ ...unused, usage, rejections }, AT);
   expect(admission).toMatchObject({ ok: true, quota: { limit: 4, remaining: 3 } });
@@ -142,23 +137,18 @@ const used: KeyState = {
 
 test("a plan change within a window keeps the count and applies the new limit", () => {
   expect(decideAdmission(used, AT).admission).toMatchObject({ code: "rate_limit_exceeded" });
-  expect(decideAdmission({ ...used, plan: "pro" }, AT).admission).toMatchObject({
-    quota: { limit: 300, remaining: 295 },
-  });
-  expect(decideAdmission({ ...used, customLimits: { perMinute: 2, perDay: 9 } }, AT).admission).toMatchObject(
-    { quota: { limit: 2, remaining: 0 } },
-  );
+  const quotaOf = (state: KeyState) => decideAdmission(state, AT).admission;
+  expect(quotaOf({ ...used, plan: "pro" })).toMatchObject({ quota: { limit: 300, remaining: 295 } });
+  const customLimits = { perMinute: 2, perDay: 9 };
+  expect(quotaOf({ ...used, customLimits })).toMatchObject({ quota: { limit: 2, remaining: 0 } });
 });
 
 const { customLimits: _none, ...withoutLimits } = unused;
+const revokedAt = (instant: number) => ({ ...unused, key: { ...unused.key, revokedAt: instant } });
 test.each([
   ["an unknown key", undefined, "unknown_key"],
-  ["a revoked key", { ...unused, key: { ...unused.key, revokedAt: AT } }, "unknown_key"],
-  [
-    "a key that a clock ahead has revoked",
-    { ...unused, key: { ...unused.key, revokedAt: AT + 1 } },
-    "unknown_key",
-  ],
+  ["a revoked key", revokedAt(AT), "unknown_key"],
+  ["a key that a clock ahead has revoked", revokedAt(AT + 1), "unknown_key"],
   ["an expired key", { ...unused, key: { ...unused.key, expiresAt: AT } }, "expired"],
   ["a key on an unknown plan", { ...unused, plan: "gold" as never }, "plan_without_limits"],
   ["an enterprise key without limits", withoutLimits, "plan_without_limits"],
@@ -170,16 +160,11 @@ test.each([
 test("what is rejected within 10 seconds of the first rejection of a minute changes nothing, and after that it counts", () => {
   const first = decideAdmission(used, AT + 100);
   const rejections = { windowStart: AT, count: 0, firstAt: AT + 100 };
-  expect(first).toMatchObject({
-    admission: { code: "rate_limit_exceeded", rejections },
-    save: { rejections },
-  });
+  const admission = { code: "rate_limit_exceeded", rejections };
+  expect(first).toMatchObject({ admission, save: { rejections } });
   const state = save(used, first);
   for (const at of [AT + 100, AT + 100 + BAN_GRACE_MS - 1, AT])
-    expect(decideAdmission(state, at)).toMatchObject({
-      admission: { code: "rate_limit_exceeded", rejections },
-      save: {},
-    });
+    expect(decideAdmission(state, at)).toMatchObject({ admission, save: {} });
   // By a clock that is far behind.
   const ahead = { ...state, rejections: { ...rejections, firstAt: AT + 50_000 } };
   expect(decideAdmission(ahead, AT + 39_999).save.rejections?.count).toBe(1);
@@ -188,11 +173,9 @@ test("what is rejected within 10 seconds of the first rejection of a minute chan
   expect(counted.save).toEqual({ rejections: { windowStart: AT, count: 1 } });
   expect(decideAdmission(save(state, counted), AT + 200).save.rejections?.count).toBe(2);
   const usage = { minute: { start: AT + MINUTE_MS, count: 4 }, day: used.usage.day };
-  expect(decideAdmission({ ...save(state, counted), usage }, AT + MINUTE_MS).save.rejections).toEqual({
-    windowStart: AT + MINUTE_MS,
-    count: 0,
-    firstAt: AT + MINUTE_MS,
-  });
+  const next = decideAdmission({ ...save(state, counted), usage }, AT + MINUTE_MS);
+  const begun = { windowStart: AT + MINUTE_MS, count: 0, firstAt: AT + MINUTE_MS };
+  expect(next.save.rejections).toEqual(begun);
 });
 
 test("more than 20 rejected requests in one minute that count ban the key for 15 minutes, with the rejection that exceeds the limit", () => {
@@ -208,13 +191,9 @@ test("more than 20 rejected requests in one minute that count ban the key for 15
   }
   const ban = decideAdmission(state, AT + 500);
   const until = AT + 500 + 15 * MINUTE_MS;
+  const quota = { limit: 4, remaining: 0, resetsAt: until };
   expect(ban).toMatchObject({
-    admission: {
-      code: "api_key_banned",
-      startsBan: true,
-      retryAfterSeconds: 900,
-      quota: { limit: 4, remaining: 0, resetsAt: until },
-    },
+    admission: { code: "api_key_banned", startsBan: true, retryAfterSeconds: 900, quota },
     save: { rejections: { count: 21, bannedUntil: until } },
   });
   state = save(state, ban);
@@ -245,8 +224,7 @@ describe("recorded rejections", () => {
 
   test("rejections of unknown, inactive and banned keys are not counted", () => {
     expect(decideRejections(undefined, 5, AT)).toBeUndefined();
-    const revoked = { ...unused, key: { ...unused.key, revokedAt: AT } };
-    expect(decideRejections(revoked, 5, AT)).toBeUndefined();
+    expect(decideRejections(revokedAt(AT), 5, AT)).toBeUndefined();
     const rejections = { windowStart: AT, count: 21, bannedUntil: AT + 1 };
     expect(decideRejections({ ...unused, rejections }, 5, AT)).toBeUndefined();
   });

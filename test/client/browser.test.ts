@@ -38,23 +38,13 @@ test("a browser bundle of the client contains only the client, the order format 
 
 test("the client lists and cancels orders with nothing but web platform globals", async () => {
   const { code } = await bundleForBrowser();
-  const { AbortController, Blob, Response, TextDecoder, URL, clearTimeout, crypto, performance, setTimeout } =
-    globalThis;
+  const { AbortController, Blob, Response, TextDecoder, URL } = globalThis;
+  const { clearTimeout, crypto, performance, setTimeout } = globalThis;
   const fetch = async (_url: string, { method }: RequestInit) =>
     method === "DELETE" ? new Response(null, { status: 204 }) : new Response('[{"id":9223372036854775807}]');
   const page = createContext({
-    ...{
-      AbortController,
-      Blob,
-      Response,
-      TextDecoder,
-      URL,
-      clearTimeout,
-      crypto,
-      performance,
-      setTimeout,
-      fetch,
-    },
+    ...{ AbortController, Blob, Response, TextDecoder, URL },
+    ...{ clearTimeout, crypto, performance, setTimeout, fetch },
   });
   runInContext(code, page);
   const result = await runInContext(

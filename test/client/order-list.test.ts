@@ -1,16 +1,4 @@
-import {
-  array,
-  assert,
-  asyncProperty,
-  bigInt,
-  boolean,
-  constantFrom,
-  date,
-  integer,
-  nat,
-  option,
-  record,
-} from "fast-check";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { IncompleteListError, MalformedListError } from "../../lib/client/client-errors.ts";
 import { parseOrders } from "../../lib/client/order-list.ts";
@@ -40,46 +28,48 @@ function split(bytes: Uint8Array, offsets: readonly number[]): Uint8Array[] {
   return [0, ...edges].map((from, index) => bytes.slice(from, edges[index] ?? bytes.length));
 }
 
-const int64 = bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-const known = record(
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+const known = fc.record(
   {
     id: int64,
     petId: int64,
-    quantity: nat(),
-    shipDate: date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-01-01") }).map((day) =>
-      day.toISOString(),
-    ),
-    complete: boolean(),
+    quantity: fc.nat(),
+    shipDate: fc
+      .date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-01-01") })
+      .map((day) => day.toISOString()),
+    complete: fc.boolean(),
   },
   { requiredKeys: ["id"] },
 );
 /** A field of a later version, with characters that could confuse the parser. */
-const unknown = option(
-  record({
+const unknown = fc.option(
+  fc.record({
     [`"}]{[,\\ü€😀`]: anyText(),
-    list: array(constantFrom("]", "}", '"', "\\", "\u2028", "😀", [], {})),
+    list: fc.array(fc.constantFrom("]", "}", '"', "\\", "\u2028", "😀", [], {})),
   }),
   { nil: undefined },
 );
-const space = constantFrom("", " ", "\n", "\r\n\t ");
+const space = fc.constantFrom("", " ", "\n", "\r\n\t ");
 
-const lists = record({
-  entries: array(record({ known, unknown, space }), { maxLength: 12 }),
-  edge: space,
-}).map(({ entries, edge }) => ({
-  orders: entries.map((entry) => entry.known),
-  text: `${edge}[${edge}${entries
-    .map((entry) => {
-      const wire = orderToJson(entry.known);
-      const more = entry.unknown === undefined ? "" : `,"later":${JSON.stringify(entry.unknown)}`;
-      return `${entry.space}${wire.slice(0, -1)}${more}}${entry.space}`;
-    })
-    .join(",")}]${edge}`,
-}));
+const lists = fc
+  .record({
+    entries: fc.array(fc.record({ known, unknown, space }), { maxLength: 12 }),
+    edge: space,
+  })
+  .map(({ entries, edge }) => ({
+    orders: entries.map((entry) => entry.known),
+    text: `${edge}[${edge}${entries
+      .map((entry) => {
+        const wire = orderToJson(entry.known);
+        const more = entry.unknown === undefined ? "" : `,"later":${JSON.stringify(entry.unknown)}`;
+        return `${entry.space}${wire.slice(0, -1)}${more}}${entry.space}`;
+      })
+      .join(",")}]${edge}`,
+  }));
 
 test("a list yields the same orders however it is split (property)", async () => {
-  await assert(
-    asyncProperty(lists, array(nat(), { maxLength: 40 }), async ({ orders, text }, offsets) => {
+  await fc.assert(
+    fc.asyncProperty(lists, fc.array(fc.nat(), { maxLength: 40 }), async ({ orders, text }, offsets) => {
       expect(await read(split(encode(text), offsets))).toEqual({ orders });
     }),
     { numRuns: 300 },
@@ -87,19 +77,20 @@ test("a list yields the same orders however it is split (property)", async () =>
 });
 
 test("a list that ends anywhere early is an error after correct orders (property)", async () => {
-  await assert(
-    asyncProperty(lists, nat(), integer({ min: 1, max: 9 }), async ({ orders, text }, offset, size) => {
-      const complete = encode(text.trimEnd());
-      const part = complete.slice(0, offset % complete.length);
-      const result = await read(
-        split(
-          part,
-          Array.from({ length: 50 }, (_, index) => index * size),
-        ),
-      );
-      expect(result.error).toBeInstanceOf(IncompleteListError);
-      expect(orders.slice(0, result.orders.length)).toEqual(result.orders);
-    }),
+  await fc.assert(
+    fc.asyncProperty(
+      lists,
+      fc.nat(),
+      fc.integer({ min: 1, max: 9 }),
+      async ({ orders, text }, offset, size) => {
+        const complete = encode(text.trimEnd());
+        const part = complete.slice(0, offset % complete.length);
+        const offsets = Array.from({ length: 50 }, (_, index) => index * size);
+        const result = await read(split(part, offsets));
+        expect(result.error).toBeInstanceOf(IncompleteListError);
+        expect(orders.slice(0, result.orders.length)).toEqual(result.orders);
+      },
+    ),
     { numRuns: 300 },
   );
 });

@@ -2,6 +2,10 @@ import { expect, test } from "vitest";
 import { readFeedback } from "../../lib/client/request-queue.ts";
 import { NOON } from "../http/fixture.ts";
 
+const MINUTE = NOON / 1000 + 60;
+const window = (remainingRequests: number, resetSeconds: number, resetsInMs: number) => ({
+  window: { remainingRequests, resetSeconds, resetsInMs },
+});
 const quota = { "x-ratelimit-remaining": "3", "x-ratelimit-reset": `${NOON / 1000 + 60}` };
 
 const INVALID_WAITS = [
@@ -12,21 +16,17 @@ const INVALID_WAITS = [
 
 test.each<readonly [name: string, headers: Record<string, string>, expected: object]>([
   ["no headers", {}, {}],
-  [
-    "a window",
-    quota,
-    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 60, resetsInMs: 60_000 } },
-  ],
+  ["a window", quota, window(3, MINUTE, 60_000)],
   [
     "a window and a Date, 50 seconds ahead of the client's clock",
     { ...quota, date: new Date(NOON + 50_000).toUTCString() },
-    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 60, resetsInMs: 10_000 } },
+    window(3, MINUTE, 10_000),
   ],
   ["a window that ends now", { ...quota, "x-ratelimit-reset": `${NOON / 1000}` }, {}],
   [
     "a window that ends a minute after a day",
-    { ...quota, "x-ratelimit-reset": `${NOON / 1000 + 86_460}` },
-    { window: { remainingRequests: 3, resetSeconds: NOON / 1000 + 86_460, resetsInMs: 86_460_000 } },
+    { ...quota, "x-ratelimit-reset": `${MINUTE + 86_400}` },
+    window(3, MINUTE + 86_400, 86_460_000),
   ],
   ["a window that ends later", { ...quota, "x-ratelimit-reset": `${NOON / 1000 + 86_461}` }, {}],
   ["a window without a remainder", { "x-ratelimit-reset": `${NOON / 1000 + 60}` }, {}],
@@ -40,7 +40,7 @@ test.each<readonly [name: string, headers: Record<string, string>, expected: obj
   [
     "a remainder of 400 digits",
     { ...quota, "x-ratelimit-remaining": "9".repeat(400) },
-    { window: { remainingRequests: Infinity, resetSeconds: NOON / 1000 + 60, resetsInMs: 60_000 } },
+    window(Infinity, MINUTE, 60_000),
   ],
   ...INVALID_WAITS.map((wait) => [`the wait '${wait}'`, { "retry-after": wait }, {}] as const),
   ["a wait in seconds", { "retry-after": "42" }, { pauseMs: 42_000 }],

@@ -11,6 +11,12 @@ import { execute, temporaryDirectory } from "./fixture.ts";
 
 const { directory, newPath } = temporaryDirectory();
 
+function newFolder(name: string): string {
+  const folder = join(directory, name);
+  mkdirSync(folder);
+  return folder;
+}
+
 async function createDatabase(): Promise<string> {
   const path = newPath();
   const store = createSqliteStore({ path });
@@ -44,16 +50,13 @@ test("a backup does not keep the database open: its log is deleted when the stor
 test("a backup never replaces a file", async () => {
   const to = newPath();
   writeFileSync(to, "mine");
-  expect(await backUpSqlite({ path: await createDatabase(), to })).toEqual({
-    ok: false,
-    code: "file_exists",
-  });
+  const path = await createDatabase();
+  expect(await backUpSqlite({ path, to })).toEqual({ ok: false, code: "file_exists" });
   expect(readFileSync(to, "utf8")).toBe("mine");
 });
 
 test("a backup of no database, or into no folder, is an error and leaves no file", async () => {
-  const folder = join(directory, "empty");
-  mkdirSync(folder);
+  const folder = newFolder("empty");
   const to = join(folder, "copy.db");
   for (const path of [join(folder, "missing.db"), directory])
     await expect(backUpSqlite({ path, to })).rejects.toThrow(StoreUnavailableError);
@@ -74,8 +77,7 @@ test("a backup of another program's database is refused", async () => {
 
 test("a backup that fails after it has begun leaves no file", async () => {
   const path = await createDatabase();
-  const folder = join(directory, "failing");
-  mkdirSync(folder);
+  const folder = newFolder("failing");
   // Its first page is that of a database, but the rest is missing.
   const damaged = join(folder, "damaged.db");
   writeFileSync(damaged, readFileSync(path).subarray(0, 8_192));
@@ -88,8 +90,7 @@ test.skipIf(skipsBecause("a backup without room for it", reasonToSkip()))(
   "a backup for which there is no room is an error that names the copy, and leaves no file",
   async () => {
     const path = await createDatabase();
-    const folder = join(directory, "full");
-    mkdirSync(folder);
+    const folder = newFolder("full");
     const to = join(folder, "copy.db");
     // Enough for the index of the log (32 KiB), which opening the database creates.
     limitFiles(process.pid, 40_000);
@@ -105,8 +106,7 @@ test.skipIf(skipsBecause("a backup without room for it", reasonToSkip()))(
 
 test("a backup that is aborted leaves no file, and none that was written since is deleted", async () => {
   const path = await createDatabase();
-  const folder = join(directory, "aborted");
-  mkdirSync(folder);
+  const folder = newFolder("aborted");
   const to = join(folder, "copy.db");
   const stop = new AbortController();
   const backup = backUpSqlite({ path, to, signal: stop.signal });

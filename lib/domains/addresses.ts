@@ -62,6 +62,6 @@ export function explainAddresses(addresses: readonly string[]): readonly string[
   const unreached = addresses.filter((address) => rangeOf(address) !== undefined);
   return unreached.map(
     (address) =>
-      `${address} is a ${rangeOf(address)} address: no visitor and no certificate authority reaches it.`,
+      `${address} is ${rangeOf(address) === "unspecified" ? "an" : "a"} ${rangeOf(address)} address: no visitor and no certificate authority reaches it.`,
   );
 }

@@ -123,7 +123,13 @@ export function fileError(file: string, what: string, { kind, problems }: Invali
   const [first = { path: "", message: "" }] = problems;
   const { line, column } = first;
   const place = line === undefined ? "" : ` (line ${line}, column ${column})`;
-  if (kind === "unreadable") return invalidInput(file, `${first.message} Give the path of a ${what} file.`);
+  if (kind === "unreadable") {
+    const isDenied = /\((?:EACCES|EPERM)\)/.test(first.message);
+    const fix = isDenied
+      ? "Let the user of this process read it, and enter its folders."
+      : `Give the path of a ${what} file.`;
+    return invalidInput(file, `${first.message} ${fix}`);
+  }
   if (kind === "syntax")
     return invalidInput(file, `The file is neither YAML nor JSON${place}: ${first.message}`);
   const toIssue = ({ path, message, value }: FileProblem): Issue => ({

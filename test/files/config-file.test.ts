@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { parseDomainsFile } from "../../lib/domains/parse.ts";
-import { parseConfig } from "../../lib/files/config-file.ts";
+import { fileError, parseConfig } from "../../lib/files/config-file.ts";
+import { explainFileError } from "../../lib/files/read.ts";
 
 const parse = (text: string) => parseConfig(text, (value) => ({ ok: true, value }));
 
@@ -36,4 +37,14 @@ test("the largest mapping has fewer parts than a file may have, in every style, 
   expect(parse("- a\n".repeat(10_001))).toMatchObject({
     problems: [{ message: "It has more than 30000 parts." }],
   });
+});
+
+test.each([
+  ["EACCES", "Let the user of this process read it, and enter its folders."],
+  ["ENOENT", "Give the path of a domains file."],
+])("the fix for a file that cannot be read says what to do: %s", (code, fix) => {
+  const message = explainFileError(Object.assign(new Error(code), { code }), "read");
+  const problems = [{ path: "", message }];
+  const error = fileError("d.yaml", "domains", { ok: false, kind: "unreadable", problems });
+  expect(error.issues[0]?.message).toBe(`${message} ${fix}`);
 });

@@ -24,7 +24,7 @@ function adviceOn(deployment: Deployment) {
   const correct = (step: string) =>
     `${STACK_ZONES[deployment] ? "Run 'npx pulumi up --refresh'" : `${step} at the DNS provider`}, ${verify}`;
   const issues = isMachine
-    ? "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot."
+    ? "Caddy in front requests the certificate by itself, at the first visit; for nginx, run certbot, then name the host and its certificate in the configuration."
     : "The certificate is issued automatically, usually within a couple of minutes.";
   const request = isMachine
     ? "Request a new certificate: reload the server in front that requests it, such as Caddy, or run certbot again."

@@ -118,9 +118,13 @@ export function explainRecords(input: HostCheckInput) {
     },
 
     strayAddresses({ strays, expected, mayHaveMore }: AddressComparison): Reason {
+      const other =
+        addresses === undefined || strays.some(isPrivateAddress)
+          ? ""
+          : " If it is an address of the machine, give it with --address, too.";
       const fix = mayHaveMore
         ? `If the record ${label} is an ALIAS, ANAME or flattened CNAME with the value ${target}, nothing is wrong: check again later. Remove no address before you know.`
-        : `${provider}, ${remove(strays)}.`;
+        : `${provider}, ${remove(strays)}.${other}`;
       const code = mayHaveMore ? "target_varies" : "stray_address";
       return reason(code, formatAddresses(strays), fix, rightWith(expected));
     },
@@ -130,13 +134,14 @@ export function explainRecords(input: HostCheckInput) {
       const code = apex ? "wrong_target" : "blocking_address";
       const found = formatAddresses(strays);
       const wanted = apex ? rightWith(expected) : right;
-      if (strays.some(isPrivateAddress)) return reason(code, `${found} (private)`, INTERNAL, wanted);
       if (strays.some(isProxyAddress)) {
         const byHand = `At Cloudflare, set the record ${label} to "DNS only" and check that its value is ${target}.`;
         const fix = ofStack === undefined ? byHand : set("");
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
       const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`);
+      if (strays.some(isPrivateAddress))
+        return reason(code, `${found} (private)`, `${fix} ${INTERNAL}`, wanted);
       return reason(code, found, fix, wanted);
     },
 
@@ -201,7 +206,7 @@ export function explainRecords(input: HostCheckInput) {
 
 const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
 const INTERNAL =
-  "An internal DNS server answers, which visitors do not ask. Check again with a public one, such as --resolver 1.1.1.1.";
+  "If the DNS provider shows the right record, an internal DNS server answers, which visitors do not ask: check again with a public one, such as --resolver 1.1.1.1.";
 
 function describeApexRecord(type: HostCheckInput["apexRecord"]): string {
   if (type === undefined) return "ALIAS, ANAME or flattened CNAME";

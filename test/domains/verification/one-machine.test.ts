@@ -24,7 +24,9 @@ const WRONG = rowsOf(`
   | record_missing | although the name exists | add the ${BOTH}: name @, TTL 3600.
   A 198.51.100.7 | record_missing | A 198.51.100.7 | add the AAAA record: name @, value 2001:db8::7, TTL 3600.
   A 192.0.2.1 | wrong_target | A 192.0.2.1 | remove the A record of @ (192.0.2.1), then add the ${BOTH}: name @, TTL 3600.
-  A 198.51.100.7 + A 192.0.2.1 + AAAA 2001:db8::7 | stray_address | A 192.0.2.1 | remove the A record of @ (192.0.2.1).
+  A 198.51.100.7 + A 192.0.2.1 + AAAA 2001:db8::7 | stray_address | A 192.0.2.1 | remove the A record of @ (192.0.2.1). If it is an address of the machine, give it with --address, too.
+  A 198.51.100.7 + A 10.0.0.5 + AAAA 2001:db8::7 | stray_address | A 10.0.0.5 | remove the A record of @ (10.0.0.5). DNS asks
+  A 192.168.1.7 | wrong_target | A 192.168.1.7 (private) | remove the A record of @ (192.168.1.7), then add the ${BOTH}: name @, TTL 3600. If the DNS provider shows the right record, an internal DNS server answers
   A 172.67.1.1 | proxied | Cloudflare's proxy | set the record @ to "DNS only" and check that its value
   CNAME old.hosting.example.net | wrong_target | CNAME old | remove the CNAME record @, then add the
   CNAME gone.example.net | wrong_target | CNAME gone | remove the CNAME record @, then add the
@@ -64,9 +66,11 @@ test("an address that nobody reaches is noted with its range, and is no error", 
     "10.0.0.5 is a private address: no visitor and no certificate authority reaches it.",
   );
   const ranges = ["127.0.0.1", "::1", "fe80::1", "203.0.113.7", "2001:db8::7", "0.0.0.0"].flatMap((each) =>
-    explainAddresses([each]).map((note) => /is an? (\S+) address/.exec(note)?.[1]),
+    explainAddresses([each]).map((note) => /is (an? \S+) address/.exec(note)?.[1]),
   );
-  expect(ranges.join()).toBe("loopback,loopback,link-local,documentation,documentation,unspecified");
+  expect(ranges.join()).toBe(
+    "a loopback,a loopback,a link-local,a documentation,a documentation,an unspecified",
+  );
   expect(explainAddresses(["93.184.216.34", "2606:4700::1"])).toEqual([]);
 });
 

@@ -90,15 +90,9 @@ test("IPv6 callers above the capacity share the limit of that counter", () => {
 test("new callers share one counter while the memory is full of callers of this minute", () => {
   const callers = createAnonymousCallers({ capacity: 2 });
   for (const last of [1, 2, 3, 4]) callers.count(`192.0.2.${last}`, AT + last);
-  const remaining = (at: number) =>
-    ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.5"].map(
-      (address) => callers.peek(address, at).remaining,
-    );
-  expect(remaining(AT)).toEqual([59, 59, 58, 58]);
-  callers.count("192.0.2.2", AT + MINUTE_MS);
-  callers.count("192.0.2.3", AT + MINUTE_MS);
-  callers.count("192.0.2.4", AT + MINUTE_MS);
-  callers.count("192.0.2.5", AT + MINUTE_MS);
+  const remaining = [1, 2, 3, 5].map((last) => callers.peek(`192.0.2.${last}`, AT).remaining);
+  expect(remaining).toEqual([59, 59, 58, 58]);
+  for (const last of [2, 3, 4, 5]) callers.count(`192.0.2.${last}`, AT + MINUTE_MS);
   expect(callers.peek("192.0.2.5", AT + MINUTE_MS), "without room").toMatchObject({ remaining: 58 });
   expect(callers.peek("192.0.2.3", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });
   expect(callers.peek("192.0.2.2", AT + MINUTE_MS)).toMatchObject({ remaining: 59 });

@@ -77,18 +77,13 @@ test("requests of one name share its look-up: all go on once it is known", async
   const { share } = createLookupLimit();
   const found = Promise.withResolvers<void>();
   let [isKnown, lookups] = [false, 0];
-  const request = () =>
-    share(
-      "key",
-      () => isKnown,
-      async () => {
-        lookups++;
-        await found.promise;
-        isKnown = true;
-        return "found";
-      },
-    );
-  const requests = Array.from({ length: 50 }, request);
+  const lookUp = async () => {
+    lookups++;
+    await found.promise;
+    isKnown = true;
+    return "found";
+  };
+  const requests = Array.from({ length: 50 }, () => share("key", () => isKnown, lookUp));
   await Promise.resolve();
   expect(lookups).toBe(1);
   found.resolve();
@@ -101,12 +96,8 @@ test("requests of a name that is not found do not wait one after another, and a 
   let lookups = 0;
   const lookUp = async () => ++lookups;
   const never = () => false;
-  expect(await Promise.all([1, 2, 3, 4].map(() => share("key", never, lookUp)))).toEqual([
-    1,
-    2,
-    undefined,
-    undefined,
-  ]);
+  const found = await Promise.all([1, 2, 3, 4].map(() => share("key", never, lookUp)));
+  expect(found).toEqual([1, 2, undefined, undefined]);
   const fail = () => Promise.reject(new Error("down"));
   for (const result of await Promise.allSettled([1, 2, 3].map(() => share("key", never, fail))))
     expect(result.status).toBe("rejected");

@@ -46,10 +46,8 @@ test("an unknown plan, and enterprise without custom limits, have no limits", ()
   expect(limitsOf({ plan: "platinum" as never })).toBeUndefined();
   expect(limitsOf({ plan: "toString" as never })).toBeUndefined();
   expect(limitsOf({ plan: "enterprise" })).toBeUndefined();
-  expect(limitsOf({ plan: "enterprise", customLimits: { perMinute: 7, perDay: 8 } })).toEqual({
-    perMinute: 7,
-    perDay: 8,
-  });
+  const customLimits = { perMinute: 7, perDay: 8 };
+  expect(limitsOf({ plan: "enterprise", customLimits })).toEqual(customLimits);
 });
 
 test("windows are aligned to the UTC minute and day, and contain the instant", () => {
@@ -114,10 +112,8 @@ test("a window that starts more than five minutes ahead is replaced", () => {
 
 test("quotasAt reports both windows, and a window that has ended as empty", () => {
   const at = Date.UTC(2026, 10, 20, 12);
-  const usage = {
-    minute: { start: at - MINUTE_MS, count: 60 },
-    day: { start: at - (at % DAY_MS), count: 1_200 },
-  };
+  const day = { start: at - (at % DAY_MS), count: 1_200 };
+  const usage = { minute: { start: at - MINUTE_MS, count: 60 }, day };
   expect(quotasAt(usage, { perMinute: 60, perDay: 1_000 }, at + 1)).toEqual({
     minute: { limit: 60, remaining: 60, resetsAt: at + MINUTE_MS },
     day: { limit: 1_000, remaining: 0, resetsAt: at - (at % DAY_MS) + DAY_MS },
@@ -141,12 +137,8 @@ describe("checkQuota", () => {
   test("checkQuota rejects the request after the last one with the time to wait", () => {
     const usage = { minute: { start: at, count: 60 }, day: { start: at - (at % DAY_MS), count: 60 } };
     expect(checkQuota({ plan: "free" }, usage, at + 1)).toEqual({
-      ok: false,
-      code: "rate_limit_exceeded",
-      limit: 60,
-      remaining: 0,
-      resetsAt: at + MINUTE_MS,
-      retryAfterSeconds: 60,
+      ...{ ok: false, code: "rate_limit_exceeded", limit: 60, remaining: 0 },
+      ...{ resetsAt: at + MINUTE_MS, retryAfterSeconds: 60 },
     });
   });
 

@@ -44,10 +44,7 @@ beforeEach(async () => {
   const accounts = createAccounts({ store: store.accounts, environment: "live" });
   await accounts.create("acme", { plan: "free" });
   issued = (await accounts.issueKey("acme")) as IssuedKey;
-  await store.orders.place([
-    { record: { id: 1n }, status: "pending" },
-    { record: { id: 2n }, status: "pending" },
-  ]);
+  await store.orders.place([1n, 2n].map((id) => ({ record: { id }, status: "pending" })));
 });
 
 /** Changes an item as a newer version may do: its attributes have other names. */
@@ -84,9 +81,8 @@ describe.each(["keys", "nothing"])(
         () => accounts.delete("acme"),
         () => accounts.unban("acme", issued.keyId),
         () => collect(accounts.list()),
-      ]) {
+      ])
         await expect(call()).rejects.toMatchObject(UNAVAILABLE);
-      }
     });
   },
 );
@@ -102,9 +98,8 @@ test("an order that a newer version has changed is neither changed nor misread",
     () => collect(orders.list()),
     () => orders.page({ limit: 10 }),
     () => orders.countByStatus(),
-  ]) {
+  ])
     await expect(call()).rejects.toMatchObject(UNAVAILABLE);
-  }
   expect(await orders.apply(2n, "cancel", Date.now())).toMatchObject({ ok: true });
 });
 
@@ -153,10 +148,7 @@ test("orders and accounts are stored as earlier versions read them", async () =>
   const dates = { createdAt: { N: "1800000000000" } };
   const keys = [
     {
-      id: { S: "shop.first" },
-      hash: { S: hash },
-      ...dates,
-      expiresAt: { N: "1800000000002" },
+      ...{ id: { S: "shop.first" }, hash: { S: hash }, ...dates, expiresAt: { N: "1800000000002" } },
       name: { S: "till" },
     },
     {

@@ -39,17 +39,9 @@ describe("a change of one host", () => {
       if (!dependents(before).includes(urn)) expect(inputsAfter.get(urn), urn).toEqual(inputs);
     }
     const added = after.registrations.filter(({ urn }) => !inputsOf(before).has(urn));
+    const parts = ["", "-certificate", "-certificate", "-domain", "-mapping", "-route", "-validation"];
     expect(added.map(({ name }) => name).sort()).toEqual(
-      [
-        "",
-        "-certificate",
-        "-certificate",
-        "-domain",
-        "-mapping",
-        "-route",
-        "-validation",
-        "-validation-record",
-      ].map((part) => `store-orders-production-buy-example-com${part}`),
+      [...parts, "-validation-record"].map((part) => `store-orders-production-buy-example-com${part}`),
     );
   });
 
@@ -59,9 +51,7 @@ describe("a change of one host", () => {
       expect(JSON.stringify(inputs["environment"])).not.toContain("buy.example.com");
     }
     const removed = before.registrations.filter(({ urn }) => !inputsOf(after).has(urn));
-    expect(removed.every(({ name }) => name.startsWith("store-orders-production-buy-example-com"))).toBe(
-      true,
-    );
+    for (const { name } of removed) expect(name).toMatch(/^store-orders-production-buy-example-com/);
     const deleted = [...after.operations].filter(([, operation]) => operation === "delete");
     const names = deleted.map(([urn]) => urn).filter((urn) => !urn.includes("MetricAlarm"));
     expect(names.map((urn) => urn.split("::").at(-1))).toEqual(

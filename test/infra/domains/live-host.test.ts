@@ -3,7 +3,7 @@ import { type DnsServer, startDnsServer } from "../../support/dns-server.ts";
 import { cloud, type TestCloud, type World } from "../harness/cloud.ts";
 import type { State } from "../harness/deployment.ts";
 import { type Outcome, operationOn } from "../harness/program.ts";
-import { closed, success, update, withDomains } from "../harness/scenario.ts";
+import { closed, messages, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
 const NEXT = "api.example.com";
@@ -13,8 +13,6 @@ const target = (host: string) => `d-${host.replaceAll(".", "")}.execute-api.eu-c
 const manual = { "store-orders:dns": "manual" };
 const one = withDomains({ primary: HOST });
 const swapped = { primary: NEXT, redirects: [{ from: HOST, to: NEXT }] };
-const messages = ({ logs }: Outcome, severity: number) =>
-  logs.flatMap((each) => (each.severity === severity ? [each.message] : []));
 const hostsAt = (at: TestCloud) => at.records().map(({ name }) => name);
 
 /** The state after `pulumi state delete` of the records that route hosts. */

@@ -4,7 +4,7 @@ import { readStackDomains } from "../../../lib/cli/stack-outputs.ts";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { type AcmCertificate, cloud } from "../harness/cloud.ts";
 import { find, type Outcome, ofType, operationOn } from "../harness/program.ts";
-import { closed, domainNames, success, update, withDomains } from "../harness/scenario.ts";
+import { closed, domainNames, messages, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.org";
 /** Hosts in other states than the primary. */
@@ -42,12 +42,10 @@ afterAll(async () => {
 const domains = { primary: HOST, aliases: [OBSERVED, LATE, AGAIN, SILENT] };
 const config = withDomains(domains, { "store-orders:dns": "manual" });
 const next = (run: Promise<Outcome>, dns: typeof emptyDns, certificates: readonly AcmCertificate[]) =>
-  run.then(({ state }) =>
-    update(
-      { ...config, "store-orders:reverify": { [AGAIN]: 1 } },
-      { cloud: cloud({ certificates }), state, dns },
-    ),
-  );
+  run.then(({ state }) => {
+    const again = { ...config, "store-orders:reverify": { [AGAIN]: 1 } };
+    return update(again, { cloud: cloud({ certificates }), state, dns });
+  });
 const others: readonly AcmCertificate[] = [
   { host: OBSERVED, status: "PENDING_VALIDATION" },
   { host: LATE, status: "VALIDATION_TIMED_OUT" },
@@ -151,8 +149,7 @@ describe("with DNS managed elsewhere", () => {
     const outcome = await success(live);
     expect(hostOf(outcome, SILENT)).toMatchObject({ state: "pending_dns" });
     expect(hostOf(outcome, SILENT)["reason"]).toContain("silent.example.org: SERVFAIL");
-    const warnings = outcome.logs.filter(({ severity }) => severity === 2).map(({ message }) => message);
-    expect(warnings).toEqual([
+    expect(messages(outcome, 2)).toEqual([
       "The CAA records of silent.example.org were not checked, because DNS did not answer (silent.example.org CAA: SERVFAIL). If they do not permit Amazon, no certificate is issued. Set store-orders:resolver to a DNS server that this machine can reach.",
     ]);
   });
@@ -182,15 +179,10 @@ describe("with DNS managed elsewhere", () => {
       next: expect.arrayContaining([expect.any(String)]),
     });
     const period = { since: expect.any(String), until: expect.any(String) };
-    expect(await read(first)).toEqual({
-      ...host,
-      stack: { ...stackOf("ACM waits for the validation record"), ...period },
-    });
-    expect(await read(issued)).toEqual({
-      ...host,
-      target: TARGET,
-      stack: stackOf("The certificate has been issued"),
-    });
+    const waiting = { ...stackOf("ACM waits for the validation record"), ...period };
+    expect(await read(first)).toEqual({ ...host, stack: waiting });
+    const stack = stackOf("The certificate has been issued");
+    expect(await read(issued)).toEqual({ ...host, target: TARGET, stack });
   });
 });
 
@@ -199,38 +191,32 @@ describe("closing the API Gateway hostname", () => {
   const arn = "arn:aws:acm:eu-central-1:123456789012:certificate/own";
   const own = { "store-orders:dns": "manual", "store-orders:certificates": { [HOST]: arn } };
   const open = success(update(withDomains({ primary: HOST }, own), { cloud: at }));
+  const config = withDomains({ primary: HOST }, { ...own, ...closed });
   const elsewhere = `${HOST} CNAME shop.example.net`;
   const here = `${HOST} CNAME ${TARGET}`;
   const [zone, addresses] = ["example.org NS ns.example.net", `${TARGET} A 192.0.2.1`];
   const error = `closePlatformHost: ${HOST} is not served yet`;
+  const proxy = "shop.example.net A 192.0.2.9";
+  const warning = expect.stringContaining(`closePlatformHost: ${HOST} leads elsewhere.`);
 
   test.each([
-    ["fails while the primary host has no address", [], {}, error],
-    ["fails while its record leads to a name without an address", [elsewhere], {}, error],
-    ["succeeds once its record leads to the stack", [here], {}, ""],
-    ["succeeds if DNS does not answer", [], { [HOST]: "SERVFAIL" }, ""],
-  ] as const)("%s", async (_case, records, failures, error) => {
+    ["fails while the primary host has no address", [], {}, error, []],
+    ["fails while its record leads to a name without an address", [elsewhere], {}, error, []],
+    ["succeeds once its record leads to the stack", [here], {}, "", []],
+    ["succeeds if DNS does not answer", [], { [HOST]: "SERVFAIL" }, "", []],
+    ["warns of a record that leads elsewhere, which can be a proxy", [elsewhere, proxy], {}, "", [warning]],
+  ] as const)("%s", async (_case, records, failures, error, warnings) => {
     await using dns = await startDnsServer([zone, addresses, ...records].join("\n"), failures);
     const { state } = await open;
     const config = withDomains({ primary: HOST }, { ...own, ...closed });
-    const { errors } = await update(config, { cloud: at, state, dns, preview: true });
-    expect(errors).toEqual(error === "" ? "" : expect.stringContaining(error));
-  });
-
-  test("warns while its record leads elsewhere, which can be a proxy", async () => {
-    await using dns = await startDnsServer(
-      [zone, addresses, elsewhere, "shop.example.net A 192.0.2.9"].join("\n"),
-    );
-    const { state } = await open;
-    const config = withDomains({ primary: HOST }, { ...own, ...closed });
-    const { errors, logs } = await update(config, { cloud: at, state, dns, preview: true });
-    expect(errors).toBe("");
-    expect(JSON.stringify(logs)).toContain(`closePlatformHost: ${HOST} leads elsewhere.`);
+    const outcome = await update(config, { cloud: at, state, dns, preview: true });
+    expect(outcome.errors).toEqual(error === "" ? "" : expect.stringContaining(error));
+    const told = messages(outcome, 2).filter((message) => message.includes("leads elsewhere"));
+    expect(told).toEqual(warnings);
   });
 
   test("fails before there is a domain name, whatever DNS answers", async () => {
     await using dns = await startDnsServer([zone, addresses, here].join("\n"));
-    const config = withDomains({ primary: HOST }, { ...own, ...closed });
     const { errors } = await update(config, { dns, preview: true });
     expect(errors).toContain(error);
   });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cloud, type TestCloud } from "../harness/cloud.ts";
 import type { ZoneRecord } from "../harness/dns-records.ts";
-import type { Outcome } from "../harness/program.ts";
 import { operationOn } from "../harness/program.ts";
-import { production, success, update } from "../harness/scenario.ts";
+import { messages, production, success, update } from "../harness/scenario.ts";
 
 const RECORD = "cloudflare:index/dnsRecord:DnsRecord";
 const CERTIFICATE = "aws:acm/certificate:Certificate";
@@ -12,30 +11,19 @@ const WWW = "store-orders-production-www-orders-example-com";
 const COMMENT = "store-orders/production, kept by Pulumi";
 
 const record = (name: string, content: string, comment: string): ZoneRecord => ({
-  id: "0123456789abcdef0123456789abcdef",
-  zone: "example.com",
-  name,
-  type: "CNAME",
-  content,
-  comment,
+  ...{ id: "0123456789abcdef0123456789abcdef", zone: "example.com", name, type: "CNAME", content, comment },
 });
 const TARGET = "d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com";
 const routing = record("orders.example.com", TARGET, COMMENT);
 const validation = record("_0123.orders.example.com", "_4567.acm-validations.aws", COMMENT);
 
-const warnings = ({ logs }: Outcome) =>
-  logs.filter(({ severity }) => severity === 2).map(({ message }) => message);
-const errors = ({ logs }: Outcome) =>
-  logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
 const routingRecords = (at: TestCloud) => at.records().filter(({ name }) => name === "orders.example.com");
 
 describe("an update of a live stack", () => {
   const other = { ...routing, name: "www.orders.example.com", content: "shop.example.net", comment: "" };
   const at = cloud({ records: [other] });
-  const live = update(
-    { ...production, "store-orders:adopt": { "www.orders.example.com": other.id } },
-    { cloud: at },
-  );
+  const adopting = { ...production, "store-orders:adopt": { "www.orders.example.com": other.id } };
+  const live = update(adopting, { cloud: at });
   const adopted = live.then(() => at.records());
   /** The same stack with settings for single hosts. `adopt` gets the identifier of the record that the stack created. */
   const next = live.then(({ state }) => {
@@ -61,9 +49,8 @@ describe("an update of a live stack", () => {
   test("'adopt' imports another service's CNAME and points it at the stack", async () => {
     expect(operationOn(await success(live), RECORD, `${WWW}-route`)).toBe("import");
     const target = "d-wwwordersexamplecom.execute-api.eu-central-1.amazonaws.com";
-    expect((await adopted).filter(({ name }) => name === other.name)).toEqual([
-      { ...other, content: target, comment: COMMENT },
-    ]);
+    const records = (await adopted).filter(({ name }) => name === other.name);
+    expect(records).toEqual([{ ...other, content: target, comment: COMMENT }]);
   });
 
   test("the first number under 'reverify' requests a new certificate for this host only", async () => {
@@ -91,14 +78,14 @@ test("a provider that ignores the filters of queries finds no conflict with the 
   );
   const at = cloud({ records, ignoresFilters: true });
   const outcome = await success(update(production, { preview: true, cloud: at }));
-  expect(warnings(outcome)).toEqual([]);
+  expect(messages(outcome, 2)).toEqual([]);
 });
 
 describe("a record that exists but is not in the state", () => {
   test("an own routing record fails the update with the way out", async () => {
     const outcome = await update(production, { cloud: cloud({ records: [routing] }) });
     expect(outcome.code).not.toBe(0);
-    expect(errors(outcome)[0]).toMatchInlineSnapshot(`
+    expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record CNAME orders.example.com → d-ordersexamplecom.execute-api.eu-central-1.amazonaws.com.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
         If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.
@@ -114,8 +101,8 @@ describe("a record that exists but is not in the state", () => {
   ])("%s fails the update with the way out", async (_case, existing) => {
     const outcome = await update(production, { cloud: cloud({ records: [existing] }) });
     expect(outcome.code).not.toBe(0);
-    expect(warnings(outcome)).toEqual([]);
-    expect(errors(outcome)[0]).toMatchInlineSnapshot(`
+    expect(messages(outcome, 2)).toEqual([]);
+    expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
       "Cannot create the DNS record CNAME _0123.orders.example.com → _4567.acm-validations.aws.
         If the record exists at Cloudflare, an interrupted update or another owner created it.
         If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.

@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { startDnsServer } from "../../support/dns-server.ts";
 import { cloud } from "../harness/cloud.ts";
-import type { Outcome } from "../harness/program.ts";
-import { find, ofType, operationOn } from "../harness/program.ts";
+import { find, type Outcome, ofType, operationOn } from "../harness/program.ts";
 import { domainNames, production, success, update, withDomains } from "../harness/scenario.ts";
 
 const HOST = "orders.example.com";
@@ -39,11 +38,8 @@ describe("an existing certificate of a host", () => {
     const deleted = [...outcome.operations].flatMap(([urn, kind]) =>
       kind === "delete" ? [urn.split("::").at(-1)] : [],
     );
-    expect(deleted.toSorted()).toEqual([
-      `${NAME}-certificate`,
-      `${NAME}-validation`,
-      `${NAME}-validation-record`,
-    ]);
+    const parts = ["certificate", "validation", "validation-record"];
+    expect(deleted.toSorted()).toEqual(parts.map((part) => `${NAME}-${part}`));
   });
 
   test("is watched by the alarm of the host", async () => {
@@ -86,10 +82,8 @@ describe("an existing certificate of a host", () => {
     expect(domainNames(outcome)).toEqual([HOST]);
     expect(outcome.invokes.filter(({ token }) => token.includes("getCertificate"))).toEqual([]);
     const [status] = Object.values(outcome.stackOutputs["domains"] as object);
-    expect(status).toMatchObject({
-      state: "pending_dns",
-      record: { value: expect.stringContaining("execute-api") },
-    });
+    const record = { value: expect.stringContaining("execute-api") };
+    expect(status).toMatchObject({ state: "pending_dns", record });
     expect(status).not.toHaveProperty("validationRecord");
   });
 

@@ -6,6 +6,7 @@ import { run } from "../harness/program.ts";
 import {
   domainNames,
   foreignRecord,
+  messages,
   production,
   redirectFrom,
   update,
@@ -28,10 +29,8 @@ const resources = ({ registrations }: Recording) => registrations.filter(({ cust
 
 describe("the preflight", () => {
   test("the preflight reports a conflicting record, a missing zone and CAA records together, before any resource is registered", async () => {
-    const config = withDomains({
-      primary: "orders.example.com",
-      redirects: [redirectFrom("shop.example.net")],
-    });
+    const redirects = [redirectFrom("shop.example.net")];
+    const config = withDomains({ primary: "orders.example.com", redirects });
     const outcome = await preview(config, { records: [foreignRecord] });
     expect(outcome.code).not.toBe(0);
     expect(resources(outcome)).toEqual([]);
@@ -78,16 +77,16 @@ test("a certificate that ACM rejects at once is told apart from one that it has 
   const error = "unexpected state 'FAILED', wanted target 'ISSUED'";
   const rejected = { "store-orders-production-orders-example-com-validation": error };
   const outcome = await update(production, { cloud: cloud({ failing: rejected }) });
-  const errors = outcome.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
-  expect(errors[0]).toMatch(/^ACM rejected the request for the certificate of orders.example.com \(FAILED\)/);
+  expect(messages(outcome, 3)[0]).toMatch(
+    /^ACM rejected the request for the certificate of orders.example.com \(FAILED\)/,
+  );
 });
 
 test("an update without a certificate after 30 minutes fails with a checklist", async () => {
   const outcome = await certificateTimeout;
   expect(outcome.code).not.toBe(0);
   expect(domainNames(outcome)).toEqual([]);
-  const errors = outcome.logs.filter(({ severity }) => severity === 3).map(({ message }) => message);
-  expect(errors[0]).toMatchInlineSnapshot(`
+  expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
     "No certificate was issued for orders.example.com within 30 minutes.
       1. Ask DNS for the validation record: 'dig +short CNAME _0123.orders.example.com' has to print _4567.acm-validations.aws.
       2. If it prints nothing or something else, look at this record in the zone at Cloudflare. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.

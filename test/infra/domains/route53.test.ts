@@ -4,7 +4,7 @@ import { cloud, type World } from "../harness/cloud.ts";
 import type { RecordSet } from "../harness/hosted-zones.ts";
 import { find, type Outcome, operationOn, run } from "../harness/program.ts";
 import { typeErrors } from "../harness/provider-types.ts";
-import { redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
+import { messages, redirectFrom, success, update, withDomains } from "../harness/scenario.ts";
 
 const RECORD = "aws:route53/record:Record";
 const ORDERS = "store-orders-production-orders-example-com";
@@ -47,8 +47,6 @@ const others = [
 
 const at = (recordSets: readonly RecordSet[] = others, world: World = {}) =>
   cloud({ zones: [], hostedZones: zones, recordSets, ...world });
-const messages = ({ logs }: Outcome, level: number) =>
-  logs.filter(({ severity }) => severity === level).map(({ message }) => message);
 const preview = (config: Readonly<Record<string, unknown>>, world: ReturnType<typeof at>) =>
   run({ stack: "production", config, preview: true, cloud: world });
 
@@ -127,16 +125,11 @@ test("a stack moves from Cloudflare to Route 53, and only its records are create
 
 describe("the preflight at Route 53", () => {
   test("reports each foreign record and each zone that is missing or not the only one, before anything is created", async () => {
+    const hosts = ["www.example.com", "old.example.com", "a.eu.example.com"];
     const config = withDomains(
       {
         primary: "orders.example.com",
-        redirects: [
-          "www.example.com",
-          "old.example.com",
-          "a.eu.example.com",
-          "shop.example.net",
-          "shop.example.org",
-        ].map(redirectFrom),
+        redirects: [...hosts, "shop.example.net", "shop.example.org"].map(redirectFrom),
       },
       route53,
     );
@@ -252,18 +245,15 @@ describe("a hosted zone of the host itself that is not delegated", () => {
     world: World,
   ) => {
     await using present = await startDnsServer(...answers);
-    const [[id] = []] = [...state.values()]
-      .map(({ id }) => id.split("_"))
-      .filter(([, name]) => name === ZONE);
+    const ids = [...state.values()].map(({ id }) => id.split("_"));
+    const [id] = ids.find(([, name]) => name === ZONE) ?? [];
     const zoneId = String(id);
     const own = [...sets, alias(ZONE)].map((each) =>
       each.setIdentifier === COMMENT ? { ...each, zoneId } : each,
     );
     const outcome = await success(update(one, { cloud: at(own, world), state, dns: present }));
-    return {
-      changes: parts.map((part) => operationOn(outcome, RECORD, part)),
-      warnings: messages(outcome, 2),
-    };
+    const changes = parts.map((part) => operationOn(outcome, RECORD, part));
+    return { changes, warnings: messages(outcome, 2) };
   };
 
   test("does not take over a live host, whatever DNS answers", async () => {
@@ -277,10 +267,8 @@ describe("a hosted zone of the host itself that is not delegated", () => {
   test("takes it over once the zone above delegates it", async () => {
     const update = await liveIn({});
     const sets = [...others.filter(({ name }) => name !== ZONE), set(ZONE, "NS", "ns-1.awsdns-01.com")];
-    expect(await update([`${ZONE} NS ns-1.awsdns-01.com`], sets)).toEqual({
-      changes: ["replace", "replace"],
-      warnings: [],
-    });
+    const replaced = { changes: ["replace", "replace"], warnings: [] };
+    expect(await update([`${ZONE} NS ns-1.awsdns-01.com`], sets)).toEqual(replaced);
   });
 
   test("takes it over once DNS asks it, although the zone above is another provider's now", async () => {

@@ -33,6 +33,9 @@ export const success = async (run: Promise<Outcome>) => {
   expect({ code: outcome.code, errors: outcome.errors }).toEqual({ code: 0, errors: "" });
   return outcome;
 };
+/** What a run has logged of a severity: 2 is a warning, 3 an error. */
+export const messages = ({ logs }: Outcome, wanted: number) =>
+  logs.flatMap(({ severity, message }) => (severity === wanted ? [message] : []));
 /** The hosts for which a run created a domain name. */
 export const domainNames = (recording: Recording) =>
   ofType(recording, "aws:apigateway/domainName:DomainName").map(({ inputs }) => inputs["domainName"]);

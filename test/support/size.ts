@@ -6,9 +6,9 @@ export const SIZE_LIMITS = [
     part: "lib and infra",
     files: ["lib/**/*.{ts,mjs,js,css}", "infra/**/*.{ts,mjs,js,css}"],
     unit: "lines",
-    max: 35_640,
+    max: 33_700,
   },
-  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 61_980 },
+  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 59_900 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],

@@ -1,4 +1,4 @@
-import { existsSync, type Stats, statSync } from "node:fs";
+import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
 import { invalidInput, isStoreUnavailable, StoreUnavailableError } from "../core/errors.ts";
 import { explainFileError } from "../files/read.ts";
 import type { Inspection } from "../stores/check.ts";
@@ -156,6 +156,7 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   try {
     store = createSqliteStore({ path, existing: !create });
   } catch (error) {
+    if (isNotWritable(Object(error).cause)) assertReadable(path, error);
     if (create || !isNotWritable(Object(error).cause) || !statSync(path).isFile()) throw error;
     store = createSqliteStore({ path, readOnly: true });
   }
@@ -166,6 +167,16 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
     warn(`Other users can access ${path}, and it belongs to another user. ${fix}`);
   }
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
+}
+
+/** The database may have been created by another user than that of the service, such as root. */
+function assertReadable(path: string, cause: unknown): void {
+  try {
+    if (existsSync(path)) accessSync(path, constants.R_OK);
+  } catch (error) {
+    const message = `${path} cannot be opened. ${explainFileError(error, "read")} Run this as its owner, or change its owner.`;
+    throw new StoreUnavailableError(message, { cause });
+  }
 }
 
 /** Throws `InvalidInputError` unless a path leads to a file or, with `create`, to nothing. To open a FIFO would wait for a writer. */

@@ -159,7 +159,7 @@ test("only commands that add data create a missing database; the others exit wit
 });
 
 test.skipIf(skipsBecause("a database of another user", notRoot))(
-  "a warning is printed for a database of another user that everyone can access",
+  "a warning is printed for a database of another user that everyone can access, and a fix if nobody else can",
   async () => {
     const directory = pathOf("shared");
     mkdirSync(directory);
@@ -173,6 +173,12 @@ test.skipIf(skipsBecause("a database of another user", notRoot))(
     expect(other).toMatchObject({ status: 0, stderr: expect.stringContaining(`Run 'chmod 600 ${path}'`) });
     const owner = await list({ env: baseEnvironment(), cwd: "/" });
     expect(owner).toMatchObject({ status: 0, stderr: "" });
+    const denied = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    const fix = "You have no permission: the file cannot be read (EACCES). Run this as its owner, or change";
+    expect(denied).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining(`${path} cannot be opened. ${fix}`),
+    });
   },
 );
 

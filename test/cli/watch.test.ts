@@ -60,7 +60,7 @@ describe("a watch", () => {
 
   test("a line has the time that is left for the certificate, and no line feed of a record", () => {
     expect(follow([[0, right(A)]]).lines).toEqual([
-      `2026-11-20T12:00:00Z  ${A}  certificate_pending  certificate requested; another certificate; verified 0 s ago, needs attention in 30 min  The certificate is issued automatically, usually within a couple of minutes.`,
+      `2026-11-20T12:00:00Z  ${A}  certificate_pending  certificate awaited; another certificate; verified 0 s ago, needs attention in 30 min  The certificate is issued automatically, usually within a couple of minutes.`,
     ]);
     expect(follow([[0, missing(A, "CNAME a\nb")]]).lines).toEqual([expect.stringMatching(/CNAME a\\nb/)]);
   });

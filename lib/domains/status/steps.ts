@@ -32,6 +32,7 @@ function adviceOn(deployment: Deployment) {
   const checks = [
     "Check that the domain still verifies: run 'store-orders domains check'.",
     "Check that CAA records do not block the certificate authority.",
+    ...(isMachine ? ["Check that the internet reaches the server in front, on ports 80 and 443."] : []),
   ];
   return {
     pending_dns: [correct("Set the record"), PROPAGATION],
@@ -141,7 +142,7 @@ function describeCertificate({ state }: HostStatus, served: CertificateCheck | u
     return `valid until ${new Date(served.expiresAt).toISOString().slice(0, 10)}`;
   if (state === "pending_dns") return "";
   const seen = served === undefined ? "" : `; ${served.found}`;
-  return state === "certificate_pending" ? `requested${seen}` : seen.slice(2);
+  return state === "certificate_pending" ? `awaited${seen}` : seen.slice(2);
 }
 
 /** The status of a host in the last update of its stack. Much may have changed since. */

@@ -65,6 +65,8 @@ describe("the advice", () => {
     const machine = adviceFor(late, "machine").join(" ");
     expect(machine).toContain("'store-orders domains check', or the console.");
     expect(machine).toContain("reload the server in front");
+    const overdue = adviceFor({ state: "needs_attention", attention: "certificate_overdue" }, "machine");
+    expect(overdue).toContain("Check that the internet reaches the server in front, on ports 80 and 443.");
   });
 });
 
@@ -125,7 +127,7 @@ describe("the progress", () => {
     [
       "a requested certificate",
       hostIn({ state: "certificate_pending" }, { found: "CNAME t", served: unreachable }),
-      ["record: done CNAME t", "verified: done", "certificate: current requested; no TLS", "live: next"],
+      ["record: done CNAME t", "verified: done", "certificate: current awaited; no TLS", "live: next"],
     ],
     [
       "a live host",

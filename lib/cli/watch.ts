@@ -68,6 +68,9 @@ export function advanceWatch(last: readonly WatchedHost[], observed: readonly Ob
 
 /** The status before the first observation. The time that a certificate may take has begun when the stack requested it. */
 function startStatus({ host, dns, stack, served }: ObservedHost, at: Instant): HostStatus {
+  // The authority works on no certificate of the host until the stack requests another one.
+  if (dns === "target_unknown" && stack?.attention !== undefined)
+    return { ...addHost(host, at), state: stack.state, attention: stack.attention };
   if (stack?.since === undefined || served?.outcome === "valid") return addHost(host, at);
   // A time in the future is from a wrong clock. What is due some time after it would never be.
   const since = Math.min(Date.parse(stack.since), at);

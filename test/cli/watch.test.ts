@@ -91,4 +91,13 @@ describe("a watch", () => {
     expect(states).toEqual([expected]);
     expect(lines).toEqual([expect.stringContaining(left)]);
   });
+
+  test("ends if the stack says that the authority has given up, and names the request that is left", () => {
+    const reason = { code: "target_unknown", host: A, name: A, found: "", expected: "", fix: "" } as const;
+    const state = { state: "needs_attention", attention: "validation_timed_out" } as const;
+    const waiting: ObservedHost = { ...missing(A), dns: "target_unknown", reasons: [reason] };
+    const { end, states, lines } = follow([[0, { ...waiting, stack: { ...state, reason: "", next: [] } }]]);
+    expect([end, states]).toEqual(["needs_attention", ["validation_timed_out"]]);
+    expect(lines).toEqual([expect.stringContaining("Request a new certificate:")]);
+  });
 });

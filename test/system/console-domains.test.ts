@@ -67,7 +67,7 @@ describeInBrowser("the console's domains in a browser", (browser) => {
     expect(await row.innerText()).toContain(`add the CNAME record: name orders, value ${TARGET}, TTL 3600.`);
     setRecords(`${host} A 192.0.2.1`, 'example.com CAA 0 issue "letsencrypt.org"');
     await page.click("button:text-is('Verify all')");
-    await row.locator("text=Address records block the CNAME.").waitFor();
+    await row.locator("text=Other records block the CNAME.").waitFor();
     expect(await page.innerText("#result")).toBe("");
 
     await page.click(`th >> text="${host}"`);

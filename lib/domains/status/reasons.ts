@@ -15,7 +15,7 @@ export const REASONS = {
   zone_not_delegated: dns("not_delegated", "The zone is not delegated."),
   zone_lame: unsure("lame", "The zone's name servers fail to answer for it."),
   cname_loop: dns("loop", "The CNAME records form a loop, or a chain that is too long."),
-  blocking_address: dns("conflict", "Address records block the CNAME."),
+  blocking_address: dns("conflict", "Other records block the CNAME."),
   stray_address: dns("conflict", "There are address records besides the platform's."),
   proxied: dns("proxied", "The record is proxied, which hides its target."),
   wrong_target: dns("wrong_target", "The record points to the wrong target."),

@@ -27,7 +27,7 @@ export async function verifyHost(host: string, options: VerificationOptions): Pr
     checkCaa(resolver, input),
     target === undefined ? undefined : checkRecords(resolver, input),
   ]);
-  const isValidated = validationRecord !== undefined && validation.length === 0;
+  const isValidated = validationRecord && validation.length === 0;
   const records: HostCheckResult = found ?? { reasons: [explainRecords(input).unknownTarget(isValidated)] };
   const reasons = [...records.reasons, ...caa.reasons];
   // A zone that fails is one reason.

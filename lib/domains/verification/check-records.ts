@@ -89,16 +89,18 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
     // Providers append the zone to the name of a record, also to a full one.
     const named = `${host}.${zone}`;
     const types = own === undefined ? (["CNAME"] as const) : (["A", "AAAA"] as const);
-    const [completed, ns, beside] = await Promise.all([
+    const [completed, ns, beside, dangling] = await Promise.all([
       Promise.all(types.map((type) => resolver(named, type))),
       resolver(zone, "NS"),
       findBeside(),
+      findDangling(),
     ]);
     const values = completed.flatMap((answer) => recordsIn<(typeof types)[number]>(answer));
     // A wildcard record of the zone answers for that name, too.
     const isOther = values.length === 0 || (await matchesWildcard(values, undefined, named));
     const missing = isOther ? explain.missing(found, beside) : explain.misnamed(found, named, beside);
-    return ns.outcome === "nxdomain" ? [explain.zoneNotDelegated(), missing] : [missing];
+    const undelegated = ns.outcome === "nxdomain" ? [explain.zoneNotDelegated()] : [];
+    return [...undelegated, missing, ...dangling];
   }
 
   /**
@@ -141,11 +143,11 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   }
 
   /** Whoever obtains a target that does not exist takes over the host. That of a validation record has no address. */
-  async function checkTarget(): Promise<readonly Reason[]> {
-    if (isValidation === true) return [];
+  async function checkTarget(isSet: boolean): Promise<readonly Reason[]> {
+    if (isValidation === true || own !== undefined) return [];
     const { names, last, end, failure } = await followCnames(resolver, target);
     const found = names.length === 1 ? "" : `CNAME ${names.join(" → ")}; `;
-    const missing = (reason: string) => [explain.missingTarget(found + reason)];
+    const missing = (reason: string) => [explain.missingTarget(found + reason, isSet)];
     if (end === "nxdomain") return missing(`NXDOMAIN: ${last} does not exist`);
     if (end === "loop") return missing("the records form a loop");
     const answers = end === "failed" ? [] : await Promise.all([resolver(last, "A"), resolver(last, "AAAA")]);
@@ -154,6 +156,11 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
     return failed === undefined
       ? missing(`${last} has no A or AAAA record`)
       : [explain.unanswered(last, failed)];
+  }
+
+  /** Found before a record is set to a target that does not exist. */
+  async function findDangling(): Promise<readonly Reason[]> {
+    return (await checkTarget(false)).filter(({ code }) => code === "target_missing");
   }
 
   /** An apex, and a subdomain whose CNAME is flattened, returns only addresses. Undefined if they are the platform's. */
@@ -167,7 +174,7 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
     const isForeign = strays.some(isProxyAddress) || strays.some(isPrivateAddress);
     if (failure !== undefined && !isForeign) return explain.unanswered(target, failure);
     if (apex && expected.length === 0 && failure === undefined)
-      return explain.missingTarget(`${target} has no A or AAAA record`);
+      return explain.missingTarget(`${target} has no A or AAAA record`, true);
     if (mayHaveMore && !isForeign) return explain.strayAddresses(compared);
     const [beside, isWildcard] = await Promise.all([findBeside(), matchesWildcard(strays)]);
     const isPartly = strays.length < addresses.length;
@@ -180,16 +187,17 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   // A CNAME may lead to the addresses of the machine, such as that of a redirect to the primary.
   const pointsTo = own === undefined || chain.end === "loop" || chain.end === "nxdomain" ? alias : undefined;
   if (pointsTo === target) {
-    const reasons = await Promise.all([checkMixed(), checkTarget()]);
+    const reasons = await Promise.all([checkMixed(), checkTarget(true)]);
     return { reasons: reasons.flat(), found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
-    const [mixed, isWildcard] = await Promise.all([
+    const [mixed, isWildcard, dangling] = await Promise.all([
       own === undefined ? checkMixed() : [],
       matchesWildcard([pointsTo]),
+      findDangling(),
     ]);
     const wrong = explain.wrongCname(chain);
-    return { reasons: [...mixed, isWildcard ? explain.wildcard(wrong) : wrong] };
+    return { reasons: [...mixed, isWildcard ? explain.wildcard(wrong) : wrong, ...dangling] };
   }
   if (chain.failure !== undefined) return { reasons: [await explainFailure(chain.failure)] };
   if (chain.end === "nxdomain") return { reasons: await explainMissing("NXDOMAIN: the name does not exist") };

@@ -13,6 +13,7 @@ export function explainRecords(input: HostCheckInput) {
   const { host, zone, label, target, addresses, apex, apexRecord, nameServers = [] } = input;
   const { isValidation, deployment = "manual" } = input;
   const ofStack = STACK_ZONES[deployment];
+  const hides = apexRecord === "CNAME" ? STACK_ZONES.cloudflare?.hides : UNHIDE;
   const provider = `At the DNS provider of ${zone}`;
   const enterNameServers =
     registrableDomainOf(zone) === zone
@@ -52,13 +53,16 @@ export function explainRecords(input: HostCheckInput) {
   }
 
   /** The fix of a record that has to be set: by the stack if it sets its records itself. */
-  function set(byHand: string): string {
-    if (ofStack === undefined) return `${provider}, ${byHand}`;
+  function set(byHand: string, hidden = ""): string {
+    if (ofStack === undefined) return `${provider}, ${byHand}${hidden}`;
     const { place, hides } = ofStack;
     return isValidation
       ? `The stack sets this record ${place}. ${SET_AGAIN} ${hides}`
       : `Unless the host is under 'hold', the stack sets this record ${place}. ${SET_AGAIN} Its preview names a record that is in the way.`;
   }
+
+  /** The authority sees no CNAME that a provider proxies or flattens: the answer has addresses, or nothing. */
+  const hidden = isValidation ? ` If the provider has it already, it hides it. ${hides}` : "";
 
   /** A CNAME allows no other record beside it, also none that proves the ownership of the name or receives its mail. */
   function move(beside: readonly string[]): string {
@@ -68,7 +72,7 @@ export function explainRecords(input: HostCheckInput) {
 
   return {
     missing(found: string, beside: readonly string[] = [], wanted?: readonly string[]): Reason {
-      return reason("record_missing", found, `${set(`add the ${records(wanted)}.`)}${move(beside)}`);
+      return reason("record_missing", found, `${set(`add the ${records(wanted)}.`, hidden)}${move(beside)}`);
     },
 
     /** `completed`: the full name of the record, which was completed with the zone, as many providers do. */
@@ -139,7 +143,7 @@ export function explainRecords(input: HostCheckInput) {
         const fix = ofStack === undefined ? byHand : set("");
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
-      const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`);
+      const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`, hidden);
       if (strays.some(isPrivateAddress))
         return reason(code, `${found} (private)`, `${fix} ${INTERNAL}`, wanted);
       return reason(code, found, fix, wanted);
@@ -154,17 +158,25 @@ export function explainRecords(input: HostCheckInput) {
       return reason(code, `${found}, as for every name that matches a wildcard record`, fix);
     },
 
-    /** The platform has not assigned a target. */
-    unknownTarget(isValidated: boolean): Reason {
+    /** The platform has not assigned a target. `isValidated`: undefined if no validation record is known. */
+    unknownTarget(isValidated: boolean | undefined): Reason {
+      const none =
+        isValidated === undefined
+          ? " If they have none, request a new certificate: increase the host's number under 'reverify' in the stack configuration and deploy."
+          : "";
       const set = isValidated
         ? "The certificate's validation record is set:"
         : "Set the certificate's validation record from the stack's outputs,";
-      const fix = `${set} wait until it has been issued, and deploy again.`;
+      const fix = `${set} wait until it has been issued, and deploy again.${none}`;
       return reason("target_unknown", "no target, because the certificate has not been issued", fix);
     },
 
-    missingTarget(found: string): Reason {
-      const fix = `Check that ${target} is the present target of ${host}. If its deployment was removed, remove the record ${label} at the DNS provider of ${zone}, or others can take over the host.`;
+    /** `isSet`: the record of the host points to it. */
+    missingTarget(found: string, isSet: boolean): Reason {
+      const check = `Check that ${target} is the present target of ${host}`;
+      const fix = isSet
+        ? `${check}. If its deployment was removed, remove the record ${label} at the DNS provider of ${zone}, or others can take over the host.`
+        : `${check} before you set a record with it, or others can take over the host.`;
       return reason("target_missing", found, fix, `an A or AAAA record for ${target}`, target);
     },
 
@@ -187,8 +199,10 @@ export function explainRecords(input: HostCheckInput) {
         failing.length === 0 && servers.length > 0
           ? `The name servers answer, so it is probably DNSSEC: the DS records of ${zone} at its parent must match its keys; remove them if the zone is not signed.`
           : `The parent has DS records of ${zone} (DNSSEC): they must match its keys.`;
+      const same =
+        failing.length === 0 ? "" : " If it shows the same, the zone may be missing or suspended there.";
       const dnssec = isSigned ? ` ${keys}` : "";
-      const fix = `DNS delegates ${zone}${to}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers}.${dnssec}`;
+      const fix = `DNS delegates ${zone}${to}. Find the name servers that the DNS provider of ${zone} shows, and ${enterNameServers}.${same}${dnssec}`;
       return reason("zone_lame", found, fix, `an answer from the name servers of ${zone}`, zone);
     },
 
@@ -204,6 +218,7 @@ export function explainRecords(input: HostCheckInput) {
   };
 }
 
+const UNHIDE = "Switch off what proxies or flattens this record.";
 const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
 const INTERNAL =
   "If the DNS provider shows the right record, an internal DNS server answers, which visitors do not ask: check again with a public one, such as --resolver 1.1.1.1.";

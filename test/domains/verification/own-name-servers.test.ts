@@ -177,6 +177,7 @@ describe("a zone whose name servers fail", () => {
 
   const FIND =
     "Find the name servers that the DNS provider of example.com shows, and enter those at the registrar.";
+  const SAME = "If it shows the same, the zone may be missing or suspended there.";
 
   test("each is named with its failure, also one without an address, but not one that answers", async () => {
     const resolver = createResolver(
@@ -199,12 +200,15 @@ describe("a zone whose name servers fail", () => {
       found:
         "SERVFAIL for example.com, while com answers; ns1.example.com: no response in time; ns2.example.com has no address",
       expected: "an answer from the name servers of example.com",
-      fix: `DNS delegates example.com to ns1.example.com, ns2.example.com, ns3.example.com. ${FIND}`,
+      fix: `DNS delegates example.com to ns1.example.com, ns2.example.com, ns3.example.com. ${FIND} ${SAME}`,
     });
   });
 
   test.each([
-    [failed("timeout"), "The parent has DS records of example.com (DNSSEC): they must match its keys."],
+    [
+      failed("timeout"),
+      `${SAME} The parent has DS records of example.com (DNSSEC): they must match its keys.`,
+    ],
     [
       found("ns1.example.com"),
       "The name servers answer, so it is probably DNSSEC: the DS records of example.com at its parent must match its keys; remove them if the zone is not signed.",
@@ -261,7 +265,7 @@ test("a zone below that fails is named, and not the zone above it that delegates
   expect(reasons[0]).toMatchObject({
     code: "zone_lame",
     name: "sub.example.com",
-    fix: "DNS delegates sub.example.com to ns.sub.example.com. Find the name servers that the DNS provider of sub.example.com shows, and set those as the NS records of sub.example.com in the zone above.",
+    fix: "DNS delegates sub.example.com to ns.sub.example.com. Find the name servers that the DNS provider of sub.example.com shows, and set those as the NS records of sub.example.com in the zone above. If it shows the same, the zone may be missing or suspended there.",
   });
 });
 

@@ -29,6 +29,17 @@ describe("verification of the platform host", () => {
   });
 
   test.each([
+    ["record_missing", "example.com A 192.0.2.1"],
+    ["wrong_target", `${HOST} CNAME old.hosting.example.net`],
+  ])("no record is to be set to one that does not exist: %s", async (code, zone) => {
+    const { reasons } = await verify(HOST, zone, {}, { target: GONE });
+    expect(reasons.map((reason) => reason.code)).toEqual([code, "target_missing"]);
+    expect(reasons[1]?.fix).toBe(
+      `Check that ${GONE} is the present target of ${HOST} before you set a record with it, or others can take over the host.`,
+    );
+  });
+
+  test.each([
     ["only an IPv6 address", `${GONE} AAAA 2001:db8::9`],
     ["a CNAME to a name with an address", `${GONE} CNAME b.example.net\nb.example.net A 198.51.100.9`],
   ])("a host is verified if the platform host has %s", async (_, zone) => {
@@ -49,4 +60,20 @@ describe("verification of the platform host", () => {
       expect(await verify(HOST, CORRECT, { [`AAAA ${TARGET}`]: failure })).toMatchObject({ dns: "ok" });
     },
   );
+});
+
+describe("a validation record that its provider hides", () => {
+  const validationRecord = { name: `_a1.${HOST}`, value: "_b2.acm-validations.aws" };
+  const CLOUDFLARE = "example.com NS ada.ns.cloudflare.com";
+  const FLATTENED = `_a1.${HOST} A 198.51.100.44`;
+
+  test.each([
+    ["is answered with nothing", "", "Switch off what proxies or flattens this record."],
+    ["is answered with addresses", FLATTENED, "Switch off what proxies or flattens this record."],
+    ["is at Cloudflare", `${CLOUDFLARE}\n${FLATTENED}`, "Set it to 'DNS only', and switch 'CNAME flattening"],
+  ])("has the setting named that hides it if it %s", async (_case, zone, setting) => {
+    const { reasons } = await verify(HOST, `${CORRECT}\n${zone}`, {}, { validationRecord });
+    expect(reasons.map(({ code }) => code)).toEqual(["validation_record"]);
+    expect(reasons[0]?.fix).toContain(`If the provider has it already, it hides it. ${setting}`);
+  });
 });

@@ -88,6 +88,7 @@ export async function readStackDomains(
 async function readOutputs(path: string, input: Terminal["input"]): Promise<unknown> {
   const read = path === "-" ? await readInput(input) : readTextFile(path, MAX_OUTPUT_BYTES);
   if (!read.ok) throw invalidInput(path, `${read.message} ${HINT}`);
+  if (read.text.trim() === "") throw invalidInput(path, NO_OUTPUT);
   try {
     return JSON.parse(read.text);
   } catch {
@@ -109,6 +110,8 @@ async function readInput(input: Terminal["input"]) {
   return { ok: true, text } as const;
 }
 
+const NO_OUTPUT =
+  "There is no output: no update of the stack has ended, or it has no such output. Run 'npx pulumi up' first, and read its error if it fails.";
 const HINT = "Pass what 'pulumi stack output domains --json' prints.";
 
 /** The zone of a record. Without one, the record's name tells: it is relative to the zone. */

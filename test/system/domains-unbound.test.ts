@@ -389,7 +389,7 @@ describe.skipIf(skipsBecause("verification through a resolver", reason))(
       const [lame] = (await verify(`www.${zone}`)).reasons;
       expect(lame?.found).toMatch(new RegExp(`^SERVFAIL for ${zone}, while .* answers; ${failing}$`));
       expect(lame?.fix).toBe(
-        `DNS delegates ${zone} to ${failing.slice(0, 8)}. Find the name servers that the DNS provider of ${zone} shows, and ${fix}`,
+        `DNS delegates ${zone} to ${failing.slice(0, 8)}. Find the name servers that the DNS provider of ${zone} shows, and ${fix} If it shows the same, the zone may be missing or suspended there.`,
       );
     });
 

@@ -53,16 +53,20 @@ export function explainRecords(input: HostCheckInput) {
   }
 
   /** The fix of a record that has to be set: by the stack if it sets its records itself. */
-  function set(byHand: string, hidden = ""): string {
-    if (ofStack === undefined) return `${provider}, ${byHand}${hidden}`;
+  function set(byHand: string, otherwise = ""): string {
+    if (ofStack === undefined) return `${provider}, ${byHand}${otherwise}`;
     const { place, hides } = ofStack;
     return isValidation
       ? `The stack sets this record ${place}. ${SET_AGAIN} ${hides}`
       : `Unless the host is under 'hold', the stack sets this record ${place}. ${SET_AGAIN} Its preview names a record that is in the way.`;
   }
 
-  /** The authority sees no CNAME that a provider proxies or flattens: the answer has addresses, or nothing. */
-  const hidden = isValidation ? ` If the provider has it already, it hides it. ${hides}` : "";
+  /** What to do if the record cannot be added. The authority sees none that the provider proxies or flattens. */
+  const otherwise = isValidation
+    ? ` If the provider has it already, it hides it. ${hides}`
+    : apex && addresses === undefined && apexRecord === undefined
+      ? ` If it offers none of these, use a host below ${zone}, such as www.${zone}.`
+      : "";
 
   /** A CNAME allows no other record beside it, also none that proves the ownership of the name or receives its mail. */
   function move(beside: readonly string[]): string {
@@ -72,7 +76,11 @@ export function explainRecords(input: HostCheckInput) {
 
   return {
     missing(found: string, beside: readonly string[] = [], wanted?: readonly string[]): Reason {
-      return reason("record_missing", found, `${set(`add the ${records(wanted)}.`, hidden)}${move(beside)}`);
+      return reason(
+        "record_missing",
+        found,
+        `${set(`add the ${records(wanted)}.`, otherwise)}${move(beside)}`,
+      );
     },
 
     /** `completed`: the full name of the record, which was completed with the zone, as many providers do. */
@@ -143,7 +151,7 @@ export function explainRecords(input: HostCheckInput) {
         const fix = ofStack === undefined ? byHand : set("");
         return reason("proxied", `${found} (Cloudflare's proxy)`, fix, wanted);
       }
-      const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`, hidden);
+      const fix = set(`${remove(strays)}, then add the ${records()}.${move(beside)}`, otherwise);
       if (strays.some(isPrivateAddress))
         return reason(code, `${found} (private)`, `${fix} ${INTERNAL}`, wanted);
       return reason(code, found, fix, wanted);

@@ -115,6 +115,14 @@ describe("domains check --stack", () => {
     expect((await cli.run(check, { input })).status).toBe(0);
   });
 
+  test("no output, as of a stack whose first update failed, exits with 2 and names the update", async () => {
+    const check = ["domains", "check", "--stack", "-"];
+    const { status, stdout, stderr } = await cli.run(check, { input: "\n" });
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("There is no output: no update of the stack has ended");
+    expect(stderr).toContain("Run 'npx pulumi up' first");
+  });
+
   test("text instead of outputs exits with 2 and what to pass", async () => {
     const check = ["domains", "check", "--stack", "-"];
     const { status, stdout, stderr } = await cli.run(check, { input: "baseUrl: x" });

@@ -5,7 +5,7 @@ describe("verification of an apex", () => {
   const APEX = "example.com";
   const EXPECTED = `ALIAS, ANAME or flattened CNAME ${TARGET}`;
   const ADDRESSES = "(198.51.100.7, 198.51.100.8, 2001:db8::7)";
-  const ALIAS = `At the DNS provider of example.com, add the ALIAS, ANAME or flattened CNAME record: name @, value ${TARGET}, TTL 3600.`;
+  const ALIAS = `At the DNS provider of example.com, add the ALIAS, ANAME or flattened CNAME record: name @, value ${TARGET}, TTL 3600. If it offers none of these, use a host below example.com, such as www.example.com.`;
 
   test.each([
     ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],

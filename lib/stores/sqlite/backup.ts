@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { type Failure, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { isNotWritable, isSqliteError, toStoreError } from "./errors.ts";
-import { toFileName } from "./file.ts";
+import { assertLogHasDatabase, toFileName } from "./file.ts";
 import { versionOf } from "./schema.ts";
 
 /** The result of a backup. `file_exists`: there is a file at the destination, which was not changed. */
@@ -66,6 +66,7 @@ export async function backUpSqlite({
 /** Also where nothing can be written. `isCurrent` is false if another process has written what this cannot see. */
 export function openReadOnly(path: string) {
   const file = toFileName(path);
+  assertLogHasDatabase(file);
   try {
     return { db: openAndRead(file), isCurrent: () => true };
   } catch (error) {

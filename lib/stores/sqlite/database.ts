@@ -6,7 +6,14 @@ import { NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS, schedule } from "../../core/time.ts";
 import { openReadOnly } from "./backup.ts";
 import { isBusy, isSqliteError, needsReopening, toStoreError } from "./errors.ts";
-import { createFolder, type DatabaseFile, databaseFile, restrictAccess, toFileName } from "./file.ts";
+import {
+  assertLogHasDatabase,
+  createFolder,
+  type DatabaseFile,
+  databaseFile,
+  restrictAccess,
+  toFileName,
+} from "./file.ts";
 import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 /** The longest wait before a call asks again for a database that another process locks. Random, so that many do not meet. */
@@ -221,6 +228,7 @@ function connect<Queries>(path: string, prepare: (db: DatabaseSync) => Queries, 
 function openToWrite(path: string, { existing, timeoutMs }: OpenOptions): ReturnType<typeof openReadOnly> {
   if (existing && !existsSync(path))
     throw new StoreUnavailableError(`There is no database at ${path}. Check the path, or restore a backup.`);
+  assertLogHasDatabase(path);
   try {
     if (path !== ":memory:" && !existing) {
       createFolder(dirname(path));

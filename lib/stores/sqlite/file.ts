@@ -33,6 +33,18 @@ export function restrictAccess(path: string): void {
   }
 }
 
+/** SQLite deletes the log of a database that is missing or empty, with the acknowledged changes in it. */
+export function assertLogHasDatabase(path: string): void {
+  if (path === ":memory:") return;
+  const target = existsSync(path) ? realpathSync.native(path) : path;
+  // The log first: whoever creates the database meanwhile writes a page of it before the log.
+  const sizes = [`${target}-wal`, target].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  if (sizes[0] === 0 || sizes[1] !== 0) return;
+  throw new StoreUnavailableError(
+    `${path} is missing or empty, but ${target}-wal has changes of it. Put the database back, or delete that file, too.`,
+  );
+}
+
 export type DatabaseFile = ReturnType<typeof databaseFile>;
 
 /** SQLite keeps writing to files that were deleted or replaced, and what is written there is lost with the process. */

@@ -1,5 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -126,6 +137,25 @@ test("a replaced database is opened without the log of the old one only, and not
   await expect(place(4n)).rejects.toThrow("was moved or replaced");
   removeLog();
   await expect(place(4n)).rejects.toThrow("is empty");
+});
+
+test.each([
+  ["was moved", (path: string) => renameSync(path, `${path}.gone`)],
+  ["was emptied", (path: string) => truncateSync(path)],
+])("the log of a database that %s is kept, and nothing is created beside it", async (_what, take) => {
+  const { path, store } = open();
+  await store.accounts.create(ACCOUNT);
+  const copy = newPath();
+  cpSync(path, copy);
+  cpSync(`${path}-wal`, `${copy}-wal`);
+  take(copy);
+  const before = readFileSync(`${copy}-wal`);
+  for (const existing of [false, true])
+    expect(() => createSqliteStore({ path: copy, existing })).toThrow(
+      /missing or empty|There is no database/,
+    );
+  await expect(backUpSqlite({ path: copy, to: newPath() })).rejects.toThrow(/missing or empty/);
+  expect(readFileSync(`${copy}-wal`)).toEqual(before);
 });
 
 test("a store whose log was deleted works again once nobody else has the log open", async () => {

@@ -7,7 +7,7 @@ import { exactProcessorTime, memory, resetPeak } from "../support/process-cost.t
 import { reportFigures } from "./run.ts";
 
 const MAX_MEMORY_MIB = 64;
-/** Up to 250 on a slow machine. With 3 ms of work added to each read of a socket it is more than a second. */
+/** Up to 254 on a slow machine. A client notices a second. */
 const MAX_WORK_MS = 1_000;
 /** Memory reaches its peak sooner. */
 const MEASURED_MS = 5_000;

@@ -67,7 +67,7 @@ describe("the command line and the server", () => {
     // A flood, so that rejections are logged too.
     const bearer = { authorization: `Bearer ${third.key}` };
     let status = 0;
-    for (let request = 0; request < 700 && status !== 429; request++) {
+    for (let request = 0; request < 1_400 && status !== 429; request++) {
       status = (await fetch(`${url}/v1/store/orders`, { headers: bearer })).status;
     }
     expect(status).toBe(429);

@@ -9,7 +9,7 @@ import { createGate } from "store-orders/http";
 import { createMemoryStore } from "store-orders/memory";
 
 const store = createMemoryStore();
-const plans = { trial: { perMinute: 2, perDay: 100 } };
+const plans = { trial: { perMinute: 100, perDay: 2 } };
 const gate = createGate({ store, plans, keys: { headers: ["x-api-key"] } });
 
 const app = new Hono<{ Variables: { account: string } }>();

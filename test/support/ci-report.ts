@@ -3,11 +3,12 @@ import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 const MAX_LINES = 6;
 
-/** Appends one line of JSON to the file `CI_REPORT`: how many tests passed, and each failure with its error. Hooks and errors outside of tests, which the JSON of Vitest leaves out, are failures too. */
+/** Appends one line of JSON to the file `CI_REPORT`: how many tests passed, which of them only when they were run again, and each failure with its error. Hooks and errors outside of tests, which the JSON of Vitest leaves out, are failures too. */
 export default class CiReport implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     let passed = 0;
     const failures: string[] = [];
+    const flaky: string[] = [];
     const fail = (where: string, errors: readonly SerializedError[]) => {
       const lines = errors
         .map(({ stack, message }) => stack ?? message)
@@ -26,11 +27,12 @@ export default class CiReport implements Reporter {
       for (const test of module.children.allTests()) {
         const { state, errors = [] } = test.result();
         if (state === "passed") passed++;
+        if (test.diagnostic()?.flaky) flaky.push(`${file} > ${test.fullName}`);
         if (state === "failed") fail(`${file} > ${test.fullName}`, errors);
       }
     }
     if (unhandledErrors.length > 0) fail("outside of the tests", unhandledErrors);
     const { CI_REPORT = "" } = process.env;
-    appendFileSync(CI_REPORT, `${JSON.stringify({ passed, failures })}\n`);
+    appendFileSync(CI_REPORT, `${JSON.stringify({ passed, flaky, failures })}\n`);
   }
 }

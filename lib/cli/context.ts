@@ -64,5 +64,7 @@ export function stopSignal({ waitForStop }: CommandContext): AbortSignal {
 }
 
 export function failWithAccountError({ fail }: CommandContext, id: string, failure: AccountFailure): void {
-  fail({ code: failure.code, message: `${id}: ${explainAccountError(failure)}` });
+  const [, kind] = /^(\w+)_not_found$/.exec(failure.code) ?? [];
+  const advice = kind === undefined ? "" : ` '${kind}s list' shows all.`;
+  fail({ code: failure.code, message: `${id}: ${explainAccountError(failure)}${advice}` });
 }

@@ -163,8 +163,8 @@ Examples:
   $ store-orders serve --demo
   $ store-orders accounts create acme --plan pro
 
-Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached,
-or the address not be listened on: try again later.
+Exit status: 0 success, 1 an item failed or was rejected, 2 usage or configuration error, 3 the store cannot be reached
+or the server cannot listen on its address: try again later.
 Flags take precedence over environment variables. STORE_ORDERS_ENVIRONMENT (test or live) sets the environment
 segment of new keys (default: that of the first key; test if there is none).`;
 

@@ -189,7 +189,8 @@ export function requireDatabase(path: string, { argument = "--database", create 
   }
   if (found?.isFile() || (found === undefined && create)) return;
   if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);
-  const fix = "Check the path, or create a database with 'accounts create', 'orders import' or 'serve'.";
+  const forStore = "Check the path, or create a database with 'accounts create', 'orders import' or 'serve'.";
+  const fix = argument === "--database" ? forStore : "Check the path of the backup.";
   throw invalidInput(argument, `There is no database at ${path}. ${fix}`);
 }
 

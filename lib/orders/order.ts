@@ -23,7 +23,7 @@ export interface OrderField {
 }
 
 /** The largest quantity. Client generators map the field to int32, and this is the largest int32. */
-const MAX_QUANTITY = 2_147_483_647;
+export const MAX_QUANTITY = 2_147_483_647;
 
 const DESCRIPTIONS: Readonly<Record<keyof OrderRecord, Omit<OrderField, "validate">>> = {
   id: {

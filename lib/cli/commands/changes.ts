@@ -42,7 +42,7 @@ export function defineChanges(group: Command, context: CommandContext): void {
       withStore(context, async ({ store }) => {
         const retried = await outboxOf(store).retry(order);
         if (order !== undefined && retried === 0)
-          context.terminal.log(`No change of order ${order} waits for an attempt.`);
+          context.terminal.log(`No change of order ${order} was set aside, or waits for another attempt.`);
         await printResult(context, { retried });
       }),
     );

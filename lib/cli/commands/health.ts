@@ -19,7 +19,7 @@ export function defineHealth(command: Command, context: CommandContext): void {
       const url = `http://${formatHost(ANY_ADDRESS.get(host) ?? host)}:${port}${basePath}/healthz`;
       const status = await readStatus(url).catch(errorMessage);
       if (status === 200) await printResult(context, { url, status });
-      else context.fail({ code: "unhealthy", message: `${url}: ${status}` });
+      else context.fail({ code: "unhealthy", message: `${url}: ${status}. ${HINT}` });
     });
 }
 
@@ -29,6 +29,7 @@ const ANY_ADDRESS = new Map([
   ["::", "::1"],
 ]);
 
+const HINT = "Check that 'serve' runs, with the same --host, --port and --base-path.";
 const MAX_WAIT_MS = 4_000;
 
 /** The status of a response. Its agent is a new one, because that of the process may use a proxy. */

@@ -10,11 +10,12 @@ import {
   type OrderStatus,
   type StoredOrder,
 } from "../../orders/lifecycle.ts";
+import { MAX_QUANTITY } from "../../orders/order.ts";
 import { type DamagedOrder, eachOrder, MAX_PAGE_ORDERS } from "../../orders/order-query.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
 import { createOrders, type NewOrder } from "../../orders/orders.ts";
 import { parseOrder, toLine } from "../../orders/wire.ts";
-import { readInt64, readNumberBetween, readWholeNumber, validateFlags } from "../arguments.ts";
+import { readInt64, readNumberBetween, validateFlags } from "../arguments.ts";
 import { type CommandContext, withStore, withStoreOrCreate } from "../context.ts";
 import { EXIT } from "../errors.ts";
 import { createProgress, printResult, printResults, type Result } from "../output.ts";
@@ -74,7 +75,7 @@ export function defineOrders(group: Command, context: CommandContext): void {
     .description("Places a pending order.")
     .option("--id <n>", "the order's ID (default: a new one)", readInt64)
     .option("--pet-id <n>", "the ID of the pet", readInt64)
-    .option("--quantity <n>", "the number of units", readWholeNumber)
+    .option("--quantity <n>", "the number of units", readNumberBetween(0, MAX_QUANTITY, ", in plain digits"))
     .option("--ship-date <rfc3339>", "the expected ship date")
     .action((order: NewOrder) => {
       validateFlags(order, () => {

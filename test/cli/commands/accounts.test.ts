@@ -212,7 +212,7 @@ test("an account that does not exist exits with 1", async () => {
     expect(await other.run([...args.split(" "), "nobody"])).toEqual({
       status: 1,
       stdout: "",
-      stderr: "error: nobody: There is no account with this identifier.\n",
+      stderr: "error: nobody: There is no account with this identifier. 'accounts list' shows all.\n",
     });
   }
 });

@@ -29,7 +29,7 @@ test("changes of orders wait from 'database outbox on', are listed, and are deli
   expect(await run("database outbox")).toMatchObject({ waiting: 1, failed: 1 });
   expect(await run("changes retry 2")).toEqual({ retried: 0 });
   expect((await cli.run(["changes", "retry", "2", "--database", "outbox.db"])).stderr).toBe(
-    "No change of order 2 waits for an attempt.\n",
+    "No change of order 2 was set aside, or waits for another attempt.\n",
   );
   expect(await run("changes retry")).toEqual({ retried: 1 });
   expect(await run("changes list")).toMatchObject([cancelled, placed]);

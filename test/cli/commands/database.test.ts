@@ -141,7 +141,10 @@ test("a check beside a running store says what is wrong and how to repair it, an
   expect(globSync("*good*", { cwd: cli.directory })).toEqual(["good.db"]);
   writeFileSync(pathOf("torn.db"), readFileSync(pathOf("good.db")).fill(0xff, 4_096, 8_192));
   expect((await cli.run(["database", "rehearse", "torn.db"])).status).toBe(1);
-  expect((await cli.run(["database", "rehearse", "none.db"])).status).toBe(2);
+  expect(await cli.run(["database", "rehearse", "none.db"])).toEqual({
+    ...{ status: 2, stdout: "" },
+    stderr: "error: none.db: There is no database at none.db. Check the path of the backup.\n",
+  });
   mkdirSync(pathOf("folder.db"));
   if (!skipsBecause("the rehearsal of a FIFO", noPosix)) execFileSync("mkfifo", [pathOf("fifo.db")]);
   for (const name of globSync("{folder,fifo}.db", { cwd: cli.directory }))

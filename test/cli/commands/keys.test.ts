@@ -96,7 +96,7 @@ describe("a key on standard input", () => {
     }
     expect(await cli.run(["keys", "find", "-", ...store], { input: unknown })).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("There is no key with this identifier."),
+      stderr: expect.stringContaining("There is no key with this identifier. 'keys list' shows all."),
     });
   });
 

@@ -182,7 +182,7 @@ function explainConflict(
   if (record.type === "NS")
     return "delegates the name to other name servers. Delete it, or set 'dns: manual' and set the records there.";
   const moveOrDelete =
-    "If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.";
+    "If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it, and run 'npx pulumi up --refresh'.";
   if (!isSingle)
     return `is one of several of this name and type, of which none can be taken over. Replace them by a single one. ${moveOrDelete}`;
   const conflict = `${provider.describeConflict(record, zone, comment)} ${moveOrDelete}`;

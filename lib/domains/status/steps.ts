@@ -301,7 +301,7 @@ export function stepsWithoutCertificate(awaiting: AwaitingHost): readonly string
   const where =
     place === undefined
       ? "at the DNS provider, and set it. A provider that proxies or flattens it answers with addresses: switch that off."
-      : `${place}. ${SET_AGAIN} ${hides}`;
+      : `${place}. ${hides} ${SET_AGAIN}`;
   return [
     `Ask DNS for the validation record: 'dig +short CNAME ${record.name}' has to print ${record.value}.`,
     `If it prints nothing or something else, look at this record ${where}`,

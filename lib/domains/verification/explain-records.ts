@@ -57,13 +57,13 @@ export function explainRecords(input: HostCheckInput) {
     if (ofStack === undefined) return `${provider}, ${byHand}${otherwise}`;
     const { place, hides } = ofStack;
     return isValidation
-      ? `The stack sets this record ${place}. ${SET_AGAIN} ${hides}`
+      ? `The stack sets this record ${place}. ${hides} ${SET_AGAIN}`
       : `Unless the host is under 'hold', the stack sets this record ${place}. ${SET_AGAIN} Its preview names a record that is in the way.`;
   }
 
   /** What to do if the record cannot be added. The authority sees none that the provider proxies or flattens. */
   const otherwise = isValidation
-    ? ` If the provider has it already, it hides it. ${hides}`
+    ? ` If the record is there already, it is hidden from DNS. ${hides}`
     : apex && addresses === undefined && apexRecord === undefined
       ? ` If it offers none of these, use a host below ${zone}, such as www.${zone}.`
       : "";
@@ -76,11 +76,8 @@ export function explainRecords(input: HostCheckInput) {
 
   return {
     missing(found: string, beside: readonly string[] = [], wanted?: readonly string[]): Reason {
-      return reason(
-        "record_missing",
-        found,
-        `${set(`add the ${records(wanted)}.`, otherwise)}${move(beside)}`,
-      );
+      const fix = `${set(`add the ${records(wanted)}.`, otherwise)}${move(beside)}`;
+      return reason("record_missing", found, fix);
     },
 
     /** `completed`: the full name of the record, which was completed with the zone, as many providers do. */

@@ -74,6 +74,6 @@ describe("a validation record that its provider hides", () => {
   ])("has the setting named that hides it if it %s", async (_case, zone, setting) => {
     const { reasons } = await verify(HOST, `${CORRECT}\n${zone}`, {}, { validationRecord });
     expect(reasons.map(({ code }) => code)).toEqual(["validation_record"]);
-    expect(reasons[0]?.fix).toContain(`If the provider has it already, it hides it. ${setting}`);
+    expect(reasons[0]?.fix).toContain(`If the record is there already, it is hidden from DNS. ${setting}`);
   });
 });

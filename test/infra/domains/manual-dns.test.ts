@@ -78,7 +78,7 @@ describe("with DNS managed elsewhere", () => {
       reason: `ACM waits for the validation record since ${String(since)}. It stops 72 hours after the request, at ${String(until)}.`,
       next: [
         "Set the validationRecord at the DNS provider, and keep it: renewals need it. DNS changes may take up to 48 hours to propagate.",
-        "At the DNS provider of example.org, add the CNAME record: name _0123.orders, value _4567.acm-validations.aws, TTL 3600. If the provider has it already, it hides it. Switch off what proxies or flattens this record.",
+        "At the DNS provider of example.org, add the CNAME record: name _0123.orders, value _4567.acm-validations.aws, TTL 3600. If the record is there already, it is hidden from DNS. Switch off what proxies or flattens this record.",
         "Update again once ACM has issued the certificate: the outputs then have the host's record.",
       ],
       record: recordOf("orders"),

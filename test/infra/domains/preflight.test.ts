@@ -36,7 +36,7 @@ describe("the preflight", () => {
     expect(resources(outcome)).toEqual([]);
     expect(outcome.errors).toMatchInlineSnapshot(`
       "DNS is not ready for the domains:
-        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it.
+        orders.example.com: A orders.example.com → 192.0.2.1 (record f00d, comment 'old shop') conflicts with the CNAME of this stack. If it serves traffic, follow infra/domains/README.md#move-a-live-host. Otherwise delete it, and run 'npx pulumi up --refresh'.
         shop.example.net: the Cloudflare token can read no zone for this host (looked for shop.example.net, example.net). Add the zone at Cloudflare, grant the token 'Zone Read' on it, or set 'dns: manual' if its DNS is managed elsewhere.
         orders.example.com: CAA records forbid the certificate. Found: example.com CAA 0 issue "letsencrypt.org". At the DNS provider of example.com, add the record CAA 0 issue "amazon.com" at example.com; keep the existing records."
     `);
@@ -89,7 +89,7 @@ test("an update without a certificate after 30 minutes fails with a checklist", 
   expect(messages(outcome, 3)[0]).toMatchInlineSnapshot(`
     "No certificate was issued for orders.example.com within 30 minutes.
       1. Ask DNS for the validation record: 'dig +short CNAME _0123.orders.example.com' has to print _4567.acm-validations.aws.
-      2. If it prints nothing or something else, look at this record in the zone at Cloudflare. 'npx pulumi up --refresh' sets it again if it is missing or was changed. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses.
+      2. If it prints nothing or something else, look at this record in the zone at Cloudflare. Set it to 'DNS only', and switch 'CNAME flattening for all CNAME records' off in the zone: a proxied or flattened record is answered with addresses. 'npx pulumi up --refresh' sets it again if it is missing or was changed.
       3. If it is right there, DNS asks other servers: 'dig +short NS', with the domain of the zone, has to print the name servers of this zone. Correct them at the registrar, or in the zone above.
       4. If DNS has it, a CAA record can forbid the certificate: 'dig +short CAA orders.example.com', then the same for each domain above it. The first answer, if any, has to allow amazon.com.
       5. Update again: ACM looks for the record until 72 hours after the request. After that, or if it has rejected the request, first set store-orders:reverify to { orders.example.com: 1 }, which requests another certificate.

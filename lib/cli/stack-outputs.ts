@@ -62,7 +62,10 @@ export async function readStackDomains(
 ): Promise<StackDomains> {
   const content = await readOutputs(path, input);
   const outputs = content as { domains?: unknown; domainStatus?: unknown } | null;
-  const parsed = domainsOutput.safeParse(outputs?.domains ?? outputs?.domainStatus ?? content);
+  const output = outputs?.domains ?? outputs?.domainStatus ?? content;
+  if (Object(output) !== output || Array.isArray(output))
+    throw invalidInput("--stack", `This is not an object with the hosts. ${HINT}`);
+  const parsed = domainsOutput.safeParse(output);
   if (!parsed.success) {
     const issues = parsed.error.issues.flatMap((issue) => toIssues(issue, () => []));
     throw new InvalidInputError([{ path: "--stack", message: HINT }, ...issues]);

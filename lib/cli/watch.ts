@@ -28,9 +28,7 @@ export async function watchHosts(
     const step = advanceWatch(watched, observed, at);
     watched = step.hosts;
     for (const change of step.changes) {
-      const line = flags.json
-        ? toPrintedJson(toWatchChange(change, at, deployment))
-        : formatChange(change, at, deployment);
+      const line = (flags.json ? formatAsJson : formatChange)(change, at, deployment);
       // Nobody reads any more, such as after `| head -1`.
       if (!(await terminal.print(`${line}\n`))) stop.abort();
     }
@@ -89,8 +87,7 @@ function describeVerification({ state, verifiedAt }: HostStatus, at: Instant): s
 
 export function formatChange(host: WatchedHost, at: Instant, deployment: Deployment = "manual"): string {
   const { status } = host;
-  const progress = describeProgress(host);
-  const reached = progress.filter((step) => step.status !== "next" && step.detail !== "").at(-1);
+  const reached = describeProgress(host).findLast((step) => step.status !== "next" && step.detail !== "");
   const since = describeVerification(status, at);
   const facts = [reached === undefined ? "" : `${reached.name} ${reached.detail}`, since].filter(Boolean);
   const todo = stepsFor(host, deployment, { isNamed: true }).join(" ");
@@ -98,13 +95,13 @@ export function formatChange(host: WatchedHost, at: Instant, deployment: Deploym
   return escapeLine(what.filter(Boolean).join("  "));
 }
 
-function toWatchChange(watched: WatchedHost, at: Instant, deployment: Deployment): object {
+function formatAsJson(watched: WatchedHost, at: Instant, deployment: Deployment): string {
   const { host, state, attention, since, verifiedAt } = watched.status;
-  return {
+  return toPrintedJson({
     ...{ at: formatTimestamp(at), host, role: watched.seen.role, state },
     ...(attention === undefined ? {} : { attention }),
     since: formatTimestamp(since),
     ...(verifiedAt === undefined ? {} : { verifiedAt: formatTimestamp(verifiedAt) }),
     todo: stepsFor(watched, deployment, { isNamed: true }),
-  };
+  });
 }

@@ -52,6 +52,7 @@ export function parseDomainsFile(value: unknown, context: DomainContext = {}): P
 }
 
 const MAX_LIST_HOSTS = 500;
+const MAPPING = "Write a mapping with 'primary', or {} to have no custom host.";
 
 function findPlanIssues({ plan = "free" }: DomainContext): readonly Issue[] {
   if (PLANS.indexOf(plan) >= PLANS.indexOf("pro")) return [];
@@ -112,7 +113,7 @@ export const domainsSchema = withoutEval(() =>
           .default([])
           .describe("Hosts that redirect permanently to the primary."),
       },
-      { error: "Write a mapping with 'primary', or {} to have no custom host." },
+      { error: ({ input }) => (input === undefined ? `It is missing. ${MAPPING}` : MAPPING) },
     )
     .superRefine((mapping, context) => {
       for (const conflict of findHostConflicts(mapping)) context.addIssue({ code: "custom", ...conflict });

@@ -30,13 +30,13 @@ domains:
     [
       "without the mapping",
       "{}",
-      { domains: "Write a mapping with 'primary', or {} to have no custom host." },
+      { domains: "It is missing. Write a mapping with 'primary', or {} to have no custom host." },
     ],
     [
       "with the mapping at the top level",
       "primary: orders.example.com",
       {
-        domains: "Write a mapping with 'primary', or {} to have no custom host.",
+        domains: "It is missing. Write a mapping with 'primary', or {} to have no custom host.",
         primary: "Unknown key. Remove it, or use one of: domains.",
       },
     ],

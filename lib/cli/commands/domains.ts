@@ -62,8 +62,7 @@ export function defineDomains(group: Command, context: CommandContext): void {
       const onAnswer = flags.verbose === true ? { onAnswer: printTo(terminal) } : {};
       const verification = createVerification(flags, deployment, onAnswer);
       const reports = await verifyHosts(hosts, { ...verification, knownZones });
-      const asJson = context.flags.json === true;
-      await terminal.print(asJson ? `${toPrintedJson(reports)}\n` : formatReport(reports));
+      await terminal.print(context.flags.json ? `${toPrintedJson(reports)}\n` : formatReport(reports));
       if (reports.some(({ state }) => state !== "verified")) context.exit(EXIT.failed);
     });
 

@@ -188,7 +188,7 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   const pointsTo = own === undefined || chain.end === "loop" || chain.end === "nxdomain" ? alias : undefined;
   if (pointsTo === target) {
     const reasons = await Promise.all([checkMixed(), checkTarget(true)]);
-    return { reasons: reasons.flat(), found: `CNAME ${target}` };
+    return { reasons: reasons.flat(), notes: explain.apexCname, found: `CNAME ${target}` };
   }
   if (pointsTo !== undefined) {
     const [mixed, isWildcard, dangling] = await Promise.all([
@@ -206,7 +206,7 @@ async function queryRecords(resolver: DnsResolver, input: RecordsInput): Promise
   const addresses = answers.flatMap((answer) => recordsIn<"A" | "AAAA">(answer));
   if (addresses.length > 0) {
     const reason = await explainAddresses(addresses);
-    if (reason === undefined) return { reasons: [], found: explain.describeAddresses(addresses) };
+    if (reason === undefined) return { reasons: [], notes: explain.copies, found: explain.found(addresses) };
     return { reasons: [alias === undefined ? reason : explain.wrongCname(chain)] };
   }
   const failure = firstFailure(answers);

@@ -216,7 +216,10 @@ export function explainRecords(input: HostCheckInput) {
       return reason("dns_unanswered", `${name}: ${DNS_FAILURES[failure]}`, fix, right, name);
     },
 
-    describeAddresses: (found: readonly string[]): string =>
+    apexCname: host === zone ? [APEX_CNAME] : [],
+    copies: addresses === undefined && apexRecord === undefined ? [COPIES] : [],
+
+    found: (found: readonly string[]): string =>
       addresses === undefined
         ? `${formatAddresses(found)}, the addresses of ${target} (${describeApexRecord(apexRecord)})`
         : formatAddresses(found),
@@ -224,6 +227,8 @@ export function explainRecords(input: HostCheckInput) {
 }
 
 const UNHIDE = "Switch off what proxies or flattens this record.";
+const APEX_CNAME = "DNS forbids a CNAME at an apex, so some resolvers fail. Use an ALIAS or ANAME instead.";
+const COPIES = "If these are copied addresses and no ALIAS, they are wrong once the target changes its own.";
 const MEMORY = "Your resolver remembers the old answer until its TTL has passed.";
 const INTERNAL =
   "If the DNS provider shows the right record, an internal DNS server answers, which visitors do not ask: check again with a public one, such as --resolver 1.1.1.1.";

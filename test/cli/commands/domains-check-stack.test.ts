@@ -123,10 +123,14 @@ describe("domains check --stack", () => {
     expect(stderr).toContain("Run 'npx pulumi up' first");
   });
 
-  test("text instead of outputs exits with 2 and what to pass", async () => {
-    const check = ["domains", "check", "--stack", "-"];
-    const { status, stdout, stderr } = await cli.run(check, { input: "baseUrl: x" });
+  test.each([
+    ["baseUrl: x", "-: This is not JSON."],
+    ["null", "--stack: This is not an object with the hosts."],
+    ['{ "domains": "none" }', "--stack: This is not an object with the hosts."],
+    ["[]", "--stack: This is not an object with the hosts."],
+  ])("%s instead of outputs exits with 2 and what to pass", async (input, problem) => {
+    const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
     expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("This is not JSON. Pass what 'pulumi stack output domains --json' prints.");
+    expect(stderr).toBe(`error: ${problem} Pass what 'pulumi stack output domains --json' prints.\n`);
   });
 });

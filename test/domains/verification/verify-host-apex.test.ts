@@ -8,14 +8,17 @@ describe("verification of an apex", () => {
   const ALIAS = `At the DNS provider of example.com, add the ALIAS, ANAME or flattened CNAME record: name @, value ${TARGET}, TTL 3600. If it offers none of these, use a host below example.com, such as www.example.com.`;
 
   test.each([
-    ["all of the platform's addresses", `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`],
-    ["some of the platform's addresses", "A 198.51.100.8"],
-    ["a CNAME to the platform host", `CNAME ${TARGET}`],
-  ])("an apex with %s is verified", async (_, lines) => {
-    expect(await verify(APEX, lines.replace(/^/gm, `${APEX} `))).toMatchObject({
-      state: "verified",
-      reasons: [],
-    });
+    [
+      "all of the platform's addresses",
+      `A 198.51.100.7\nA 198.51.100.8\nAAAA 2001:db8::7`,
+      "copied addresses",
+    ],
+    ["some of the platform's addresses", "A 198.51.100.8", "copied addresses"],
+    ["a CNAME to the platform host", `CNAME ${TARGET}`, "DNS forbids a CNAME at an apex"],
+  ])("an apex with %s is verified, with a note", async (_, lines, note) => {
+    const { state, reasons, notes } = await verify(APEX, lines.replace(/^/gm, `${APEX} `));
+    expect({ state, reasons }).toEqual({ state: "verified", reasons: [] });
+    expect(notes.at(-1)).toContain(note);
   });
 
   const REMOVE = "At the DNS provider of example.com, remove the";
@@ -44,10 +47,9 @@ describe("verification of an apex", () => {
     ["ns1.elsewhere.example.net", "ALIAS, ANAME or flattened CNAME"],
   ])("an apex whose name server is %s is reported as %s", async (nameServer, record) => {
     const zone = `${APEX} A 198.51.100.7\n${APEX} NS ${nameServer}`;
-    expect(await verify(APEX, zone)).toMatchObject({
-      state: "verified",
-      found: `A 198.51.100.7, the addresses of ${TARGET} (${record})`,
-    });
+    const { state, found, notes } = await verify(APEX, zone);
+    expect([state, found]).toEqual(["verified", `A 198.51.100.7, the addresses of ${TARGET} (${record})`]);
+    expect(notes).toHaveLength(record.includes("or") ? 1 : 0);
   });
 
   test.each([

@@ -80,7 +80,8 @@ export function createRequestQueue(clock: Clock, sleep: Sleep, elapsedMs: () => 
             await abortable(changed.promise, signal);
             continue;
           }
-          if (opens > deadline || opens - now > maxWaitMs) return { retryAt: clock() + opens - now };
+          if (opens > deadline || opens - now > maxWaitMs)
+            return { retryAt: Math.ceil(clock() + opens - now) };
           await sleep(opens - now, signal);
           if (!signal.aborted) sleptUntil = Math.max(sleptUntil, opens);
         }

@@ -21,10 +21,11 @@ export function completeOperations(
   });
   if (issues.length > 0) throw new InvalidInputError(issues);
   return operations.map((operation) => {
-    const { path, parameters = {}, deprecation } = operation;
+    const { path, parameters = {}, deprecation, handle } = operation as Operation & Partial<CustomOperation>;
     const ordered = parameterNames(path).map((name) => [name, parameters[name]]);
-    // An instance of a class has its `handle` in its prototype.
+    // An instance of a class can have fields in its prototype, and its `handle` can need all of it.
     return Object.assign(Object.create(Object.getPrototypeOf(operation)), operation, {
+      ...(handle && { handle: handle.bind(operation) }),
       ...(ordered.length > 0 && { parameters: Object.fromEntries(ordered) }),
       ...(deprecation && docsUrl !== undefined && { deprecation: { link: docsUrl, ...deprecation } }),
     });

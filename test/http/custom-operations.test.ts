@@ -53,8 +53,9 @@ test("an operation can be an instance of a class, with or without parameters", a
     readonly success = { status: 200, description: "The answer." } as const;
     readonly errors = [];
     readonly parameters: NonNullable<CustomOperation["parameters"]> = {};
+    readonly #write = JSON.stringify;
     async handle({ parameters }: Parameters<CustomOperation["handle"]>[0]) {
-      return { status: 200, body: JSON.stringify(Object.values(parameters)) } as const;
+      return { status: 200, body: this.#write(Object.values(parameters)) } as const;
     }
   }
   class NamedPing extends Ping {

@@ -123,7 +123,7 @@ async function readDocument(
   document: Exclude<ReturnType<DocumentSource>, undefined>,
 ): Promise<RequestResult | undefined> {
   const reply = await settleWithin(MAX_STORE_CALL_MS, document, "documents()");
-  return reply && { reply: readReply(reply, "documents()") };
+  return reply ? { reply: readReply(reply, "documents()") } : undefined;
 }
 
 /** The lifetime of a cached result of the readiness check, so that probes cost the store at most one call a second. */

@@ -1,5 +1,5 @@
 import type { OrderEvent, StoredOrder } from "../orders/lifecycle.ts";
-import type { ErrorCode } from "./errors.ts";
+import { ERRORS, type ErrorCode } from "./errors.ts";
 import { HEADER_NAME, HEADER_VALUE, type RequestHead } from "./request.ts";
 
 export type HeaderFields = Readonly<Record<string, string>>;
@@ -46,8 +46,10 @@ export type StreamEnd =
   | { readonly status: "complete" | "cancelled" }
   | { readonly status: "failed"; readonly error: unknown };
 
-/** Prepares a reply of code of the embedder. Throws for a header that no response can have, or that the service sets. */
+/** Prepares a reply of the embedder. Throws if no response can be made of it, or for a header that the service sets. */
 export function readReply({ headers = {}, ...reply }: Reply, from: string): Reply {
+  const problem = findReplyProblem(reply);
+  if (problem !== undefined) throw new TypeError(`${from} returned ${problem}.`);
   const fields = Object.entries(headers).map(([name, value]) => {
     if (SERVICE_HEADERS.test(name))
       throw new TypeError(`${from} returned the header ${JSON.stringify(name)}, which the service sets.`);
@@ -58,6 +60,19 @@ export function readReply({ headers = {}, ...reply }: Reply, from: string): Repl
   // A server sends a `TextReader` as ASCII, which only the service's own are known to be.
   const encoded = reply.body !== undefined && { body: toWebBody(reply.body) };
   return { ...reply, ...encoded, headers: Object.fromEntries(fields) } as Reply;
+}
+
+/** Callers can be untyped, and what is sent would differ by runtime. */
+function findReplyProblem({ error, status, body }: Reply): string | undefined {
+  if (status === undefined)
+    return Object.hasOwn(ERRORS, `${error}`) ? undefined : "neither a status nor an error of the service";
+  if (!Number.isInteger(status) || status < 200 || status > 599) return "a status that no response can have";
+  if (body === undefined) return undefined;
+  if ([204, 205, 304].includes(status)) return `a body with the status ${status}, which has none`;
+  const { getReader, read } = Object(body);
+  const isSendable =
+    typeof body === "string" || body instanceof Uint8Array || (getReader ?? read) !== undefined;
+  return isSendable ? undefined : "a body that cannot be sent. JSON.stringify() makes a string of an object";
 }
 
 /** Headers that frame a message or concern one connection (RFC 9110, section 7.6.1), and headers that the service sets. */

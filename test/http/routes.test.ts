@@ -45,8 +45,10 @@ test.each(["/v1/store/orders/...", "/v1/store/.orders", "/v1/store/orders/a..b",
 );
 
 test.each(["/openapi.json", "/docs"])("%s can only be read; others are requests to the API", async (path) => {
-  const documents = async () => ({ status: 200, body: "{}" }) as const;
+  const documents = async (asked: string) =>
+    asked === path ? ({ status: 200, body: "{}" } as const) : (null as unknown as undefined);
   const { send } = await createHandlerFixture({ documents });
+  expect((await send("GET", "/v1/store/orders")).status).toBe(200);
   for (const method of ["GET", "HEAD"]) expect((await send(method, path)).status).toBe(200);
   for (const method of ["POST", "DELETE", "OPTIONS"]) {
     expect(codeOf(await send(method, path))).toBe("route_not_found");

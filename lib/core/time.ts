@@ -1,4 +1,4 @@
-import { invalidInput } from "./errors.ts";
+import { InvalidInputError, invalidInput } from "./errors.ts";
 
 /** A moment in whole milliseconds since the Unix epoch, UTC, until the end of the year 9999. */
 export type Instant = number;
@@ -28,10 +28,12 @@ export function wholeClock(clock: Clock): Clock {
 /** The longest delay of a timer, in milliseconds. A timer with a longer one fires at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-export function assertLimits(limits: Readonly<Record<string, number>>): void {
-  for (const [name, limit] of Object.entries(limits))
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TIMER_MS)
-      throw invalidInput(name, `Use a whole number from 1 to ${MAX_TIMER_MS}.`);
+/** `within` is the path of the limits, such as `limits.`. */
+export function assertLimits(limits: Readonly<Record<string, number>>, within = ""): void {
+  const isLimit = (limit: number) => Number.isInteger(limit) && limit >= 1 && limit <= MAX_TIMER_MS;
+  const wrong = Object.keys(limits).filter((name) => !isLimit(limits[name] ?? 0));
+  const message = `Use a whole number from 1 to ${MAX_TIMER_MS}.`;
+  if (wrong.length > 0) throw new InvalidInputError(wrong.map((name) => ({ path: within + name, message })));
 }
 
 /** Exponential backoff with full jitter: a random time up to a bound, which doubles from `minMs` with each retry. */

@@ -1,5 +1,4 @@
-import { InvalidInputError } from "../core/errors.ts";
-import { MAX_TIMER_MS } from "../core/time.ts";
+import { assertLimits } from "../core/time.ts";
 
 /** Limits on the resources that one client can occupy. Times are in milliseconds. */
 export interface ConnectionLimits {
@@ -26,12 +25,7 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
 
 export function resolveLimits(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given };
-  const issues = Object.entries(limits).flatMap(([name, limit]) =>
-    Number.isInteger(limit) && limit > 0 && limit <= MAX_TIMER_MS
-      ? []
-      : [{ path: `limits.${name}`, message: `Use a whole number from 1 to ${MAX_TIMER_MS}.` }],
-  );
-  if (issues.length > 0) throw new InvalidInputError(issues);
+  assertLimits({ ...limits }, "limits.");
   return limits;
 }
 

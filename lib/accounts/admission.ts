@@ -3,6 +3,7 @@ import type { Instant } from "../core/time.ts";
 import type { StoreOutcome } from "../orders/store-operation.ts";
 import { limitsOf, type PlanAssignment, type PlanTable } from "../plans/plan-limits.ts";
 import {
+  changeCounts,
   checkLimits,
   DAY_MS,
   MINUTE_MS,
@@ -25,7 +26,6 @@ export interface BanPolicy {
 /** More than 20 rejected requests in a minute that count ban a key for 15 minutes. */
 export const DEFAULT_BAN_POLICY: BanPolicy = { maxRejections: 20, durationMs: 15 * MINUTE_MS };
 
-/** The longest ban: 90 days. */
 export const MAX_BAN_MS = 90 * DAY_MS;
 
 /** What is rejected so soon after the first in a minute does not count: it was in flight. See lib/README.md#bans. */
@@ -147,13 +147,7 @@ export function decideAdmission(
 
 /** The state before one request was counted, for a store that finds that it has been counted. */
 export function withoutOneRequest(state: KeyState | undefined): KeyState | undefined {
-  if (state === undefined) return undefined;
-  const { minute, day } = state.usage;
-  const usage = {
-    minute: { ...minute, count: Math.max(0, minute.count - 1) },
-    day: { ...day, count: Math.max(0, day.count - 1) },
-  };
-  return { ...state, usage };
+  return state && { ...state, usage: changeCounts(state.usage, -1) };
 }
 
 /** Counts rejections without a store call. `undefined` if the key is unknown, inactive or banned, or the minute over. */

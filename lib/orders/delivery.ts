@@ -13,8 +13,7 @@ import {
   wholeClock,
 } from "../core/time.ts";
 import { changeIdOf, type OrderChange, type OrderWithHistory } from "./history.ts";
-import type { OrderEvent } from "./lifecycle.ts";
-import { statusAfter, statusBefore } from "./lifecycle.ts";
+import { type OrderEvent, statusAfter, statusBefore } from "./lifecycle.ts";
 import type { AcknowledgedOrder, HeldOrder, Outbox, WaitingOrder } from "./order-store.ts";
 import type { OrderTransition } from "./transition-hook.ts";
 import { DamagedOrderError, orderToJson } from "./wire.ts";

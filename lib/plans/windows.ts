@@ -55,6 +55,12 @@ export function resetCounts({ minute, day }: Usage): Usage {
   return { minute: { ...minute, count: 0 }, day: { ...day, count: 0 } };
 }
 
+/** Adds a number to the counts of both windows, which stay at least zero. */
+export function changeCounts({ minute, day }: Usage, more: number): Usage {
+  const change = ({ start, count }: WindowUsage) => ({ start, count: Math.max(0, count + more) });
+  return { minute: change(minute), day: change(day) };
+}
+
 /** The state of both windows at an instant. */
 export function quotasAt(usage: Usage, limits: PlanLimits, at: Instant): { minute: Quota; day: Quota } {
   const { minute, day } = usageAt(usage, at);
@@ -108,12 +114,8 @@ export function checkQuota(
 /** Like `checkQuota`, but with the limits themselves instead of a plan. */
 export function checkLimits(limits: PlanLimits, usage: Usage, at: Instant): LimitCheck {
   const current = usageAt(usage, at);
-  const { minute, day } = current;
-  if (minute.count < limits.perMinute && day.count < limits.perDay) {
-    const counted = {
-      minute: { start: minute.start, count: minute.count + 1 },
-      day: { start: day.start, count: day.count + 1 },
-    };
+  if (current.minute.count < limits.perMinute && current.day.count < limits.perDay) {
+    const counted = changeCounts(current, 1);
     return { ok: true, ...tightestQuota(counted, limits), usage: counted };
   }
   const quota = tightestQuota(current, limits);

@@ -9,14 +9,11 @@ interface Claim {
   readonly fix?: string;
 }
 
-/** The outputs of the resources in a state, by URN. */
 export type StateOutputs = Readonly<Record<string, { readonly outputs?: Readonly<Record<string, unknown>> }>>;
 
 interface Run {
   readonly claims: (Claim & { readonly name: string; component: pulumi.Resource })[];
-  /** The names of the tables of all components so far. */
   readonly tables: Set<string>;
-  /** The state of the stack before the run, once it has been read. */
   stateBefore?: Promise<StateOutputs>;
 }
 

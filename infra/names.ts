@@ -52,7 +52,6 @@ export function ownershipComment({ project, stack }: Owner): string {
   return `${owner.slice(0, MAX_COMMENT_CHARS - suffix.length - hash.length - 1)} ${hash}${suffix}`;
 }
 
-/** The stack that created a record with this comment, if a stack did. */
 export function ownerInComment(comment: string | null | undefined): string | undefined {
   return /^(.+), kept by Pulumi$/.exec(comment ?? "")?.[1];
 }
@@ -62,5 +61,4 @@ export function ownershipTag({ project, stack }: Owner): Readonly<Record<string,
   return { "store-orders:stack": `${project}/${stack}` };
 }
 
-/** The tag of a certificate that says when it was requested. */
 export const REQUESTED_TAG = "store-orders:requested";

@@ -50,7 +50,6 @@ export class Tables extends pulumi.ComponentResource {
 const TAKEN_TABLE =
   "If another stack of this AWS account and region uses it, give this stack or component another name, or other names to its tables: importing would take them from that stack. Only if it belongs to this stack, import both tables. Never delete a table that has data in it.";
 
-/** Converts the library's description of a table into the provider's arguments. */
 export function tableArgs(definition: TableDefinition, protect: boolean): aws.dynamodb.TableArgs {
   const { TableName: name, BillingMode: billingMode, AttributeDefinitions } = createTableInput(definition);
   const { partitionKey, sortKey, index } = definition;

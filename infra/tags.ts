@@ -1,6 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
 
-/** The types of the stack that can have tags. */
 const TAGGED: ReadonlySet<string> = new Set(
   [
     ...["acm/certificate:Certificate", "apigateway/domainName:DomainName", "apigateway/restApi:RestApi"],

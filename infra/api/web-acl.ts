@@ -5,7 +5,6 @@ import { nameInAccount, typeToken } from "../names.ts";
 /** Arguments of {@link WebAcl}. */
 export interface WebAclArgs {
   readonly stage: aws.apigateway.Stage;
-  /** The requests that an address may send within five minutes. */
   readonly requestsPerFiveMinutes: number;
   /** The metric of the blocked requests. @default after the component, the project and the stack */
   readonly metricName?: string;

@@ -146,7 +146,6 @@ const tables = z
 const RENAMED =
   "Write the name of the stack before it was renamed, or <project>/<stack> if the project was renamed, too.";
 
-/** Every key of the stack's configuration with its default. */
 export const settingsSchema = z.strictObject({
   plan: oneOf(PLANS).default("free"),
   domains: domainsSchema.optional(),

@@ -71,7 +71,6 @@ const withoutFetch: Plugin = {
   },
 };
 
-/** Bundles into self-contained ES modules for Node 24. */
 export const BUNDLE_OPTIONS = {
   bundle: true,
   write: false,

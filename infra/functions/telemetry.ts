@@ -31,7 +31,6 @@ export function createTelemetry({ namespace, write, clock = systemClock }: Telem
       writeLine({ ...accessFields(event, new Date(at)), ...metrics });
     },
 
-    /** Measures the time to the first byte of the list, in milliseconds. */
     onFirstByte(status: number, value: number): void {
       if (status === 200) emit({ name: "ListFirstByte", value, unit: "Milliseconds" });
     },

@@ -7,7 +7,6 @@ import { LONG_LIST_ORDERS } from "../functions/telemetry.ts";
 export interface MonitoredResources {
   readonly apiName: pulumi.Input<string>;
   readonly stageName: pulumi.Input<string>;
-  /** `events` is the function that sends changes, if there is one. */
   readonly functions: Readonly<
     Record<FunctionRole, pulumi.Input<string>> & { events?: pulumi.Input<string> }
   >;
@@ -119,7 +118,6 @@ export function planAlarms(monitored: MonitoredResources): readonly Alarm[] {
   ];
 }
 
-/** The metrics of a stack's resources, and its own, which the functions write. */
 export function metricsOf({ apiName, stageName, namespace }: MonitoredResources) {
   const metric = (namespace: string, metricName: string, dimensions: MetricReference["dimensions"]) => {
     return { namespace, metricName, dimensions };

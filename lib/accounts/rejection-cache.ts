@@ -37,7 +37,6 @@ const REPORT_AFTER_MS = 900;
 
 const MAX_PARALLEL_REPORTS = 16;
 
-/** A rejection by the store, and the requests that were rejected from memory since. */
 interface RejectedKey {
   readonly key: ParsedKey;
   rejection: Rejection;

@@ -12,7 +12,6 @@ interface ApiRequest<T> {
   readonly signal: AbortSignal;
   /** As a time of `elapsedMs`. */
   readonly deadline: number;
-  /** True for a successful response. Every other one is an error. */
   readonly isSuccess: (response: Response) => boolean;
   /** Reads a successful response. It is part of the attempt: if it fails, the request is retried. */
   readonly read: (response: Response, signal: AbortSignal) => Promise<T>;

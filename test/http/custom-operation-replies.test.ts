@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { defineOperation } from "../../lib/http/define-operation.ts";
-import type { SuccessReply, TextReader } from "../../lib/http/reply.ts";
+import type { SuccessReply } from "../../lib/http/reply.ts";
 import { statusDefinition } from "./custom-operations-fixture.ts";
-import { createHandlerFixture } from "./fixture.ts";
+import { createHandlerFixture, readerOf } from "./fixture.ts";
 
 function withHeader(name: string, value: string, problem: string) {
   const reply = { status: 200, body: "{}", headers: { [name]: value } } as const;
@@ -46,20 +46,11 @@ test("the links of a deprecated operation's reply do not replace those of its de
   expect(headers.get("link")).toMatch(/^<\?a>; rel="next", <\/docs>; rel="deprecation"/);
 });
 
-const parts = [["{", "}"]];
-const reader: TextReader = {
-  async read() {
-    const value = parts.shift();
-    return value === undefined ? { done: true } : { done: false, value };
-  },
-  async cancel() {},
-};
-
 test.each([
   ["a string", "{}"],
   ["bytes", new TextEncoder().encode("{}")],
   ["a stream", new Blob(["{}"]).stream()],
-  ["a reader", reader],
+  ["a reader", readerOf([["{", "}"]])],
 ])("an operation can return %s as body", async (_what, body) => {
   const operation = defineOperation({ ...statusDefinition, handle: async () => ({ status: 200, body }) });
   const { send } = await createHandlerFixture({ operations: [operation] });

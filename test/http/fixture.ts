@@ -3,6 +3,7 @@ import { createAccounts, type IssuedKey } from "../../lib/accounts/accounts.ts";
 import { ERRORS } from "../../lib/http/errors.ts";
 import { createHandler } from "../../lib/http/handler.ts";
 import type { HandlerOptions } from "../../lib/http/options.ts";
+import type { TextReader } from "../../lib/http/reply.ts";
 import type { RequestContext } from "../../lib/http/request.ts";
 import type { RequestEvent } from "../../lib/http/request-event.ts";
 import type { StoredOrder } from "../../lib/orders/lifecycle.ts";
@@ -108,4 +109,15 @@ export function codeOf({ status, text, headers }: Answer): string {
   expect(body.status).toBe(status);
   expect(body.message).toMatch(/^[A-Z].*\.$/);
   return body.code;
+}
+
+/** A body in these parts. */
+export function readerOf(parts: (readonly string[])[]): TextReader {
+  return {
+    async read() {
+      const value = parts.shift();
+      return value === undefined ? { done: true } : { done: false, value };
+    },
+    async cancel() {},
+  };
 }

@@ -8,10 +8,9 @@ import { hostTable } from "../../lib/domains/routing.ts";
 import { defineOperation } from "../../lib/http/define-operation.ts";
 import { OPERATIONS } from "../../lib/http/operations.ts";
 import type { Handler } from "../../lib/http/options.ts";
-import type { TextReader } from "../../lib/http/reply.ts";
 import { docsPage } from "../../lib/node/docs/docs-page.ts";
 import { type NodeHandlerOptions, toNodeHandler } from "../../lib/node/handler.ts";
-import { createHandlerFixture, manyOrders } from "../http/fixture.ts";
+import { createHandlerFixture, manyOrders, readerOf } from "../http/fixture.ts";
 import { openSocket } from "../support/http/raw-connection.ts";
 import { listen, serve } from "./fixture.ts";
 
@@ -272,16 +271,6 @@ test.each([
     expect(await (await fetch(`${url}/v1/text`, { headers })).text()).toBe("Größe € 🐕");
   }
 });
-
-function readerOf(parts: (readonly string[])[]): TextReader {
-  return {
-    async read() {
-      const value = parts.shift();
-      return value === undefined ? { done: true } : { done: false, value };
-    },
-    async cancel() {},
-  };
-}
 
 test.each([
   ["content-length", "2"],

@@ -46,7 +46,7 @@ export function createServiceLog(
     const isFailure = (status >= 500 && status !== 501) || bodyEnd === "failed";
     const level = isFailure ? "error" : "info";
     if (event.startsBan)
-      write("warn", `Key ${event.keyId} is banned until ${event.limitedUntil}: it ignored too many 429.`);
+      write("warn", `Key ${event.keyId} is banned until ${event.limitedUntil}: it went on after a 429.`);
     if (!isLogged(level)) return;
     const { at, ...fields } = accessFields(event, new Date(clock()));
     const line = { at, level, ...fields, ...(logAddresses ? source : {}) };

@@ -69,7 +69,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
   group
     .command("check")
-    .description("Reads all of a database, also while it is served, and says what is wrong and its repair.")
+    .description("Reads all of a database, also while served, and says what is wrong and how to repair it.")
     .action(() => {
       const choice = chooseStore(context.flags, context.env);
       return check(choice, { database: shownLocation(choice) });
@@ -141,7 +141,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
   group
     .command("outbox")
-    .description("Shows whether changes of orders are kept until they are delivered, or switches that.")
+    .description("Shows or switches the outbox, which keeps changes of orders until they are delivered.")
     .addArgument(new Argument("[state]", "switch it on or off").choices(["on", "off"]))
     .action((state?: "on" | "off") =>
       withStore(context, async ({ store }) => {

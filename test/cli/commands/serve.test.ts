@@ -397,7 +397,7 @@ test("serve --docs-url sets the Link, and --ban-after and --ban-minutes the ban,
   const [over] = lines.filter(({ errorCode }) => errorCode === "rate_limit_exceeded");
   expect(over).toMatchObject({ limit: 60, limitedUntil: expect.stringMatching(/:00\.000Z$/) });
   const [start] = lines.filter(({ startsBan }) => startsBan);
-  const message = `Key ${start.keyId} is banned until ${start.limitedUntil}: it ignored too many 429.`;
+  const message = `Key ${start.keyId} is banned until ${start.limitedUntil}: it went on after a 429.`;
   expect(lines).toContainEqual({ at: expect.any(String), level: "warn", message });
 });
 

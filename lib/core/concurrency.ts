@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from "./errors.ts";
+import { nextTurn } from "./time.ts";
 
 /** Maps values in order with at most `concurrency` calls at the same time. After a failure, no further call starts. */
 export async function mapBounded<T, R>(
@@ -34,6 +35,23 @@ export function createTurns<K>() {
       const remove = () => last.get(key) === running && last.delete(key);
       running.then(remove, remove);
       return running;
+    },
+  };
+}
+
+/** Tracks calls, so that whoever closes what they need can wait for them. */
+export function createPending() {
+  const pending = new Set<Promise<unknown>>();
+  return {
+    track<T>(call: Promise<T>): Promise<T> {
+      pending.add(call);
+      const remove = () => void pending.delete(call);
+      call.then(remove, remove);
+      return call;
+    },
+    /** Resolves when no call is pending. A call can begin the next one in the turn in which it settles. */
+    async settled(): Promise<void> {
+      while (pending.size > 0) await Promise.allSettled(pending).then(nextTurn);
     },
   };
 }

@@ -11,8 +11,8 @@
  *
  * @module store-orders/dynamodb
  */
-
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createPending } from "../../core/concurrency.ts";
 import { assertOptions } from "../../core/errors.ts";
 import type { Store } from "../store.ts";
 import { createAccountStore } from "./accounts.ts";
@@ -70,10 +70,11 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
   // Lists have their own connections, so that admissions and cancels never wait for one.
   const listClient = client ?? (sharedConnections ? dynamodb : createDynamodbClient());
   const { orders, accounts } = tableDefinitions(naming);
-  const ordersTable = createTableClient(dynamodb, orders.name);
-  const listTable = createTableClient(listClient, orders.name);
-  const accountsTable = createTableClient(dynamodb, accounts.name);
-  const admissionTable = createTableClient(admissionClient, accounts.name);
+  const { track, settled } = createPending();
+  const ordersTable = createTableClient(dynamodb, orders.name, track);
+  const listTable = createTableClient(listClient, orders.name, track);
+  const accountsTable = createTableClient(dynamodb, accounts.name, track);
+  const admissionTable = createTableClient(admissionClient, accounts.name, track);
   return {
     orders: createOrderStore(ordersTable, listTable, createMarking(ordersTable)),
     accounts: createAccountStore(accountsTable, admissionTable),
@@ -91,6 +92,8 @@ export function createDynamodbStore(options: DynamodbOptions): DynamodbStore {
       await ordersTable.get(ORDERS_SETTINGS_KEY, callTimeout());
     },
     async close() {
+      // To destroy a client cuts its requests off.
+      await settled();
       if (client !== undefined) return;
       // This closes the connections of admissions, too: they are the same.
       dynamodb.destroy();

@@ -94,9 +94,12 @@ export type TableClient = ReturnType<typeof createTableClient>;
 /** The wait before items are requested again that DynamoDB left out of a response, because it throttles the table. */
 const THROTTLING_WAIT_MS = 16;
 
+const untracked = <T>(call: Promise<T>): Promise<T> => call;
+
 /** An item with a later layout makes each call reject with `StoreUnavailableError`; see `LAYOUT_VERSION`. */
-export function createTableClient(client: DynamoDBClient, name: string) {
+export function createTableClient(client: DynamoDBClient, name: string, track = untracked) {
   const TableName = name;
+  const request = <T>(start: () => Promise<T>): Promise<T> => track(send(start, name));
   // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one means
   // that there was none.
   let returnsOldItem = false;
@@ -104,7 +107,7 @@ export function createTableClient(client: DynamoDBClient, name: string) {
   const get = async (Key: Item, abortSignal: AbortSignal) => {
     const command = new GetItemCommand({ TableName, Key, ConsistentRead: true });
     requireObject(command);
-    const { Item } = await send(() => client.send(command, { abortSignal }), name);
+    const { Item } = await request(() => client.send(command, { abortSignal }));
     rejectLaterLayout(Item);
     return Item;
   };
@@ -116,7 +119,7 @@ export function createTableClient(client: DynamoDBClient, name: string) {
   ) => {
     try {
       const sent = () => client.send(command as UpdateItemCommand, { abortSignal });
-      const { Attributes: before } = await send(sent, name);
+      const { Attributes: before } = await request(sent);
       return { done: true, before };
     } catch (error) {
       // By name, because another copy of the AWS client has another class.
@@ -150,7 +153,7 @@ export function createTableClient(client: DynamoDBClient, name: string) {
         if (round > 0) await backOff(round, THROTTLING_WAIT_MS);
         const command = new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } });
         requireObject(command);
-        const { Responses, UnprocessedKeys } = await send(() => client.send(command, { abortSignal }), name);
+        const { Responses, UnprocessedKeys } = await request(() => client.send(command, { abortSignal }));
         if (Responses === undefined && UnprocessedKeys === undefined) throw incomplete();
         const found = Responses?.[name] ?? [];
         found.forEach(rejectLaterLayout);
@@ -205,6 +208,8 @@ export function createTableClient(client: DynamoDBClient, name: string) {
     /** `keep` converts the items as soon as they are parsed, so that what it does not keep can be collected. */
     async read<Kept>(range: ReadRange, keep: Keep<Kept>, abortSignal: AbortSignal) {
       const { condition, filter, isDescending, projection, values, limit, from, index } = range;
+      const projected = projection && `${projection}, #layout`;
+      const isNamed = condition !== undefined || projected !== undefined;
       const input = {
         TableName,
         IndexName: index,
@@ -212,11 +217,8 @@ export function createTableClient(client: DynamoDBClient, name: string) {
         KeyConditionExpression: condition,
         FilterExpression: filter,
         ScanIndexForward: isDescending === true ? false : undefined,
-        ProjectionExpression: projection === undefined ? undefined : `${projection}, #layout`,
-        ExpressionAttributeNames:
-          projection === undefined && condition === undefined
-            ? undefined
-            : namesIn(`${condition} ${filter} ${projection}${projection === undefined ? "" : " #layout"}`),
+        ProjectionExpression: projected,
+        ExpressionAttributeNames: isNamed ? namesIn(`${condition} ${filter} ${projected}`) : undefined,
         ExpressionAttributeValues: values,
         Limit: limit,
         ExclusiveStartKey: from,
@@ -231,7 +233,7 @@ export function createTableClient(client: DynamoDBClient, name: string) {
         later = items.find(hasLaterLayout);
         return keep(items);
       });
-      const page = await send(() => client.send(command, { abortSignal }), name);
+      const page = await request(() => client.send(command, { abortSignal }));
       const readUnits = page.ConsumedCapacity?.CapacityUnits ?? 0;
       rejectLaterLayout(later);
       return { kept: kept(), next: page.LastEvaluatedKey, readUnits };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createPending } from "../../core/concurrency.ts";
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { backoffMs, CALL_TIMEOUT_MS, MAX_STORE_CALL_MS } from "../../core/time.ts";
 import { type PostgresPool, withConnection } from "./connection.ts";
@@ -42,7 +43,7 @@ export function openDatabase(
   let hadTables = existing;
   let isClosed = false;
   let creating: Promise<unknown> | undefined;
-  const pending = new Set<Promise<unknown>>();
+  const { track, settled } = createPending();
 
   async function createTables(deadline: number): Promise<void> {
     const options = { schema, existing: hadTables, onlyIfEmpty: true, deadline };
@@ -71,19 +72,12 @@ export function openDatabase(
     }
   }
 
-  function track<T>(call: Promise<T>): Promise<T> {
-    pending.add(call);
-    const remove = () => void pending.delete(call);
-    call.then(remove, remove);
-    return call;
-  }
-
   return {
     schema: quoted,
     track,
     /** Resolves when no call is pending. Every later one rejects. */
     async close() {
-      while (pending.size > 0) await Promise.allSettled(pending);
+      await settled();
       isClosed = true;
     },
     /** The first column of the rows must not be null. */

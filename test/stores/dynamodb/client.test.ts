@@ -207,13 +207,14 @@ test("creating and deleting tables says if DynamoDB throttles it", async () => {
   client.destroy();
 });
 
-test("a store that is closed has closed its connections", async () => {
+test("a store that is closed has finished its calls, and closed its connections", async () => {
   const connections = new Set<Socket>();
+  let requests = 0;
   // Otherwise the server would close them.
-  const server = createServer(
-    { keepAliveTimeout: 0 },
-    (_request, response) => void response.writeHead(400).end("{}"),
-  );
+  const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => {
+    requests++;
+    setTimeout(() => response.writeHead(400).end("{}"), 50);
+  });
   server.on("connection", (socket) => {
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
@@ -224,7 +225,13 @@ test("a store that is closed has closed its connections", async () => {
   for (const call of [() => closing.orders.find(1n), () => closing.accounts.admit(KEY, AT), list])
     await expect(call()).rejects.toMatchObject({ code: "store_unavailable" });
   expect(connections.size).toBeGreaterThan(0);
+  let isSettled = false;
+  closing.orders.find(1n).catch(() => {
+    isSettled = true;
+  });
+  await expect.poll(() => requests).toBe(4);
   await closing.close();
+  expect([isSettled, requests]).toEqual([true, 4]);
   await expect.poll(() => connections.size).toBe(0);
   server.close();
 });

@@ -4,7 +4,7 @@ import { explainFileError } from "../files/read.ts";
 import type { Inspection } from "../stores/check.ts";
 import { LAYOUT_VERSION, tableNames } from "../stores/dynamodb/schema.ts";
 import { readConnectionString, validatePoolSize } from "../stores/postgres/connection-string.ts";
-import { MAX_STORE_CALL_MS, type Store } from "../stores/store.ts";
+import type { Store } from "../stores/store.ts";
 import { explainAwsConfiguration } from "./errors.ts";
 import { type EnvironmentVariables, readVariable } from "./settings.ts";
 
@@ -209,11 +209,10 @@ async function openPostgres(url: string, { create, poolSize }: OpenOptions): Pro
 async function inspectPostgresUrl(url: string): Promise<Inspection> {
   const { connectionString, schema } = readPostgresUrl(url);
   const { inspectPostgres } = await import("../stores/postgres/inspect.ts");
-  const { Pool } = await import("pg");
-  const timeout = { connectionTimeoutMillis: MAX_STORE_CALL_MS };
-  const pool = new Pool({ connectionString, max: 1, pipeline: true, ...timeout });
-  pool.on("error", () => {});
-  return { ...inspectPostgres(pool, schema), close: () => pool.end() };
+  const { openPool } = await import("../stores/postgres/pool.ts");
+  await import("pg");
+  const { pool, close } = openPool({ connectionString, poolSize: 1 });
+  return { ...inspectPostgres(pool, schema), close };
 }
 
 /** Reads the URL of a PostgreSQL database. `name` is the database for people, without secrets. */

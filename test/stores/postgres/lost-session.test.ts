@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { isStoreUnavailable } from "../../../lib/core/errors.ts";
+import { STORES } from "../../../lib/cli/stores.ts";
+import { errorMessage, isStoreUnavailable } from "../../../lib/core/errors.ts";
 import { createPostgresStore } from "../../../lib/stores/postgres/index.ts";
 import { listenOn } from "../../support/free-port.ts";
 
@@ -14,19 +15,33 @@ function message(type: string, body: Buffer): Buffer {
 const AUTHENTICATED = message("R", Buffer.alloc(4));
 const READY = message("Z", Buffer.from("I"));
 const ENDED = message("E", Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"));
+const IN_TRANSACTION = message("Z", Buffer.from("T"));
 
-test("a session that the server ends as soon as it has begun is a lost connection, and ends no process", async () => {
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED])));
-  });
-  const port = await listenOn(server);
-  const store = createPostgresStore({ connectionString: `postgres://app@127.0.0.1:${port}/shop` });
-  const error = await store.check().catch((reason: unknown) => reason);
-  expect(isStoreUnavailable(error) && error.retryable).toBe(true);
-  await store.close();
-  server.close();
-});
+test.each([
+  ["is ended by the server as soon as it has begun", [READY, ENDED], /cannot be used/],
+  ["begins in a transaction", [IN_TRANSACTION], /of another program was open on it/],
+])(
+  "a session that %s fails a call, or the check of a database, with the reason, and ends no process",
+  async (_how, messages, reason) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => {
+        socket.write(Buffer.concat([AUTHENTICATED, ...messages]));
+        if (messages.includes(ENDED)) socket.end();
+      });
+    });
+    const url = `postgres://app@127.0.0.1:${await listenOn(server)}/shop`;
+    const store = createPostgresStore({ connectionString: url });
+    const { inspect, close } = await STORES.postgres.inspect(url);
+    for (const call of [store.check, () => inspect(() => {})]) {
+      const error = await call().catch((thrown: unknown) => thrown);
+      expect(isStoreUnavailable(error) && error.retryable).toBe(true);
+      expect(errorMessage(error)).toMatch(reason);
+    }
+    await Promise.all([store.close(), close()]);
+    server.close();
+  },
+);
 
 test("a driver whose query throws after another was sent on a lost connection ends no process", async () => {
   let queries = 0;

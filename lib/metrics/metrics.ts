@@ -162,7 +162,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     },
 
     instrument(store) {
-      connections = store.connections;
+      connections = () => store.connections?.() ?? {};
       outbox = store.outbox;
       const onPage = (records: number) => rows.inc(records);
       return observeStore(store, { onBan: (plan) => bans.inc({ plan }), onList: () => onPage });

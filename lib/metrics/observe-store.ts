@@ -9,17 +9,15 @@ interface StoreObserver {
 }
 
 /** Returns the same store, which also tells of each ban that it starts, and of each page of a list. */
-export function observeStore<Store extends HandlerOptions["store"]>(
-  { orders, accounts, ...store }: Store,
-  { onBan, onList }: StoreObserver,
-) {
+export function observeStore<S extends HandlerOptions["store"]>(store: S, { onBan, onList }: StoreObserver) {
+  const { orders, accounts } = store;
   async function* observed(pages: AsyncIterable<OrderPage>, onPage = onList()) {
     for await (const page of pages) {
       onPage(countRecords(page.json), page.last);
       yield page;
     }
   }
-  const wrapped = { ...orders, list: () => observed(orders.list()) };
+  const wrapped = { ...withMethods(orders), list: () => observed(orders.list()) };
   const admit: typeof accounts.admit = async (...args) => {
     const admission = await accounts.admit(...args);
     if (!admission.ok && admission.code === "api_key_banned" && admission.startsBan)
@@ -32,5 +30,17 @@ export function observeStore<Store extends HandlerOptions["store"]>(
   };
   // `admit` reports its own lists. Orders that another wrapper has wrapped stay wrapped.
   const performsOn = accounts.performsOn === orders && { performsOn: wrapped };
-  return { ...store, orders: wrapped, accounts: { ...accounts, ...performsOn, admit } };
+  const wrappedAccounts = { ...withMethods(accounts), ...performsOn, admit };
+  return { ...withMethods(store), orders: wrapped, accounts: wrappedAccounts };
+}
+
+/** A copy of an object that has the methods of its class, too, which a spread leaves out. */
+function withMethods<T extends object>(object: T): T {
+  const copy: Record<string, unknown> = {};
+  for (let level = object; level && level !== Object.prototype; level = Object.getPrototypeOf(level))
+    for (const name of Object.getOwnPropertyNames(level)) {
+      const value: unknown = Reflect.get(object, name);
+      copy[name] ??= typeof value === "function" ? value.bind(object) : value;
+    }
+  return copy as T;
 }

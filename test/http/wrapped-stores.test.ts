@@ -83,10 +83,24 @@ function proxied<T extends object>(target: T, wrappers = new Map<object, unknown
   return wrappers.get(target) as T;
 }
 
-const counted = (store: Store): Store => ({
+/** An object like an instance of a class: its methods are not its own, and work on nothing else. */
+function instanceOf<T extends object>(target: T): T {
+  const methods = Object.entries(target).map(([name, value]) => {
+    const method = function (this: unknown, ...args: unknown[]) {
+      expect(this).toBe(instance);
+      return value(...args);
+    };
+    return [name, typeof value === "function" ? method : value] as const;
+  });
+  const instance: T = Object.create(Object.fromEntries(methods));
+  return instance;
+}
+
+const measured = (store: Store): Store => ({
   ...store,
-  ...createMetrics({ registry: new Registry() }).instrument({ ...store, accounts: spread(store.accounts) }),
+  ...createMetrics({ registry: new Registry() }).instrument(store),
 });
+const counted = (store: Store) => measured({ ...store, accounts: spread(store.accounts) });
 const guardedStore = (store: Store): Store => ({ ...store, orders: guarded(store.orders) });
 
 /**
@@ -145,6 +159,12 @@ const WRAPPINGS: readonly (readonly [
   ],
   ["metrics wrap the store", "open, asked", counted],
   ["metrics wrap a store whose orders are wrapped", "guarded", (store) => counted(guardedStore(store))],
+  [
+    "metrics wrap a store that consists of instances of classes",
+    "open",
+    ({ orders, accounts, ...rest }) =>
+      measured(instanceOf({ ...rest, orders: instanceOf(orders), accounts: instanceOf(accounts) })),
+  ],
   [
     "each object has a proxy",
     "open, asked",

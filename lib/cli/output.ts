@@ -10,7 +10,7 @@ export type Result = Readonly<Record<string, Value>>;
 
 type Value = string | number | bigint | boolean | readonly string[] | readonly object[] | null | undefined;
 
-/** Prints a value as one line of JSON, or a text for people. Resolves to `false` if the reader has gone. */
+/** Prints a value as one line of JSON, or text for people. Resolves to `false` if the reader has gone. */
 export function printEither({ flags, terminal }: CommandContext, value: object, text: () => string) {
   return terminal.print(flags.json ? `${escapeControls(toInt64Json(value))}\n` : text());
 }

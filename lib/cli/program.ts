@@ -122,8 +122,7 @@ export async function runProgram(io: ProcessIo): Promise<ExitStatus> {
       hideUnusedOptions(program, entry);
       const define = await entry.load();
       const flags = program.opts<GlobalFlags>();
-      const surroundings = { terminal, env, clock: systemClock, waitForStop, wait };
-      define(command, { ...surroundings, flags, version, exit, fail });
+      define(command, { terminal, env, clock: systemClock, flags, version, waitForStop, wait, exit, fail });
     });
     // `help NAME` would show a command that is not loaded.
     const args = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;

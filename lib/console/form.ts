@@ -45,7 +45,6 @@ interface Field {
   readonly label: string;
   readonly hint?: string;
   readonly value?: string;
-  /** The type of the input. @default text */
   readonly type?: string;
   /** The options of a selection, with their labels. One that needs more is marked for the style sheet. */
   readonly options?: readonly (readonly [value: string, label: string, needsMore?: boolean])[];

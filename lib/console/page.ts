@@ -11,7 +11,6 @@ import type { DomainsContext } from "./domains/hosts.ts";
 export interface ConsoleDependencies {
   readonly store: Store;
   readonly storeName: string;
-  /** True if reading from the store costs money. */
   readonly isMetered: boolean;
   /** The environment segment of new keys. @default that of the store's keys; for its first key, a form asks */
   readonly environment?: Environment | undefined;

@@ -4,7 +4,6 @@
  *
  * @module store-orders/testing
  */
-
 import type { AccountStore } from "../accounts/account-store.ts";
 import { type Accounts, createAccounts } from "../accounts/accounts.ts";
 import { DEFAULT_BAN_POLICY } from "../accounts/admission.ts";

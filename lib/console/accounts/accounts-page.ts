@@ -66,7 +66,7 @@ async function readList(
 ): Promise<{ readonly shown: readonly Account[]; readonly next?: string | undefined }> {
   const shown: Account[] = [];
   let last: string | undefined;
-  // The order beyond the limit tells whether there are more.
+  // The account beyond the limit tells whether there are more.
   let left = show === "all" ? PAGE_SIZE + 1 : MAX_READ;
   for await (const account of store.list(starts.at(-1), left)) {
     left -= 1;
@@ -149,7 +149,6 @@ function bansOf({ active }: AccountView): readonly Instant[] {
   return active.flatMap(({ bannedUntil }) => bannedUntil || []);
 }
 
-/** The largest part of a limit that is used; 0 without limits. */
 function usedPart({ limits, minute, day }: AccountView): number {
   return limits === undefined ? 0 : Math.max(minute.used / minute.limit, day.used / day.limit);
 }

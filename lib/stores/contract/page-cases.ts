@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isInvalidInput } from "../../core/errors.ts";
+import { MAX_INT64 as MAX, MIN_INT64 as MIN } from "../../orders/int64.ts";
 import { LIFECYCLE, type OrderStatus, type StoredOrder, sumByStatus } from "../../orders/lifecycle.ts";
 import { type DamagedOrder, MAX_PAGE_ORDERS, type OrderQuery } from "../../orders/order-query.ts";
 import type { OrderStore } from "../../orders/order-store.ts";
@@ -7,8 +8,6 @@ import { toLine } from "../../orders/wire.ts";
 import { assertSameList, defineCases } from "./contract-case.ts";
 import { AT } from "./fixture.ts";
 
-const MAX = 2n ** 63n - 1n;
-const MIN = -MAX - 1n;
 const MAX_PAGES = 5_000;
 
 const order = (id: bigint, status: OrderStatus = "pending"): StoredOrder => ({ record: { id }, status });

@@ -45,7 +45,6 @@ const MIN_DELAY_MS = { THROTTLING: 1_000, TRANSIENT: 50 } as const;
 /** When the response to a failed attempt permits the next one: the header `retry-after`, or `x-amz-retry-after`. */
 const permitted = new WeakMap<object, Instant>();
 
-/** The milliseconds that the response to a failed request asks to wait. */
 export function requestedWaitMs(error: unknown): number {
   return Math.max(0, (permitted.get(Object(error)) ?? 0) - systemClock());
 }

@@ -163,12 +163,6 @@ const MAX_READS = 4;
 /** About as many orders as one read unit pays for: 4 KB. */
 const ORDERS_PER_UNIT = 60;
 
-interface BucketPart {
-  readonly found: Item[];
-  next: Item | undefined;
-  hasMore: boolean;
-}
-
 /**
  * Orders are sorted only within a bucket, so a share of the page is read from each, and the page ends where the first
  * bucket ran out. What was read beyond that is read again. If less than half a page was found, more is read.
@@ -191,8 +185,11 @@ export async function readSortedPage(
     ...(after === undefined ? {} : { ":after": { N: String(after) } }),
     ...(status === undefined ? {} : { ":status": { S: status } }),
   };
+  const parts = Array.from({ length: BUCKETS }, () => {
+    return { found: [] as Item[], next: undefined as Item | undefined, hasMore: true };
+  });
   let readUnits = 0;
-  const readMore = async (part: BucketPart, bucket: number, size: number) => {
+  const readMore = async (part: (typeof parts)[number], bucket: number, size: number) => {
     if (!part.hasMore) return;
     const bucketValues = { ...values, ":bucket": { N: String(bucket) } };
     const more = { ...range, values: bucketValues, limit: size, from: part.next };
@@ -203,10 +200,6 @@ export async function readSortedPage(
     part.hasMore = page.next !== undefined;
   };
 
-  const parts = Array.from(
-    { length: BUCKETS },
-    (): BucketPart => ({ found: [], next: undefined, hasMore: true }),
-  );
   // The number of orders in a bucket varies by the square root of its mean, as in a Poisson distribution.
   const share = limit / BUCKETS;
   const firstSize = Math.ceil(Math.max(share, Math.min(share + 4 * Math.sqrt(share), ORDERS_PER_UNIT)));

@@ -167,7 +167,6 @@ function statusUpdate(event: OrderEvent, change: string): ConditionalUpdate | un
 
 const HAS_HISTORY = `attribute_exists(#${EVENT_LETTERS.place})`;
 
-/** Adds a mark, unless there is one, on conditions. */
 function markUpdate(mark: Item, conditions: readonly string[] = []): Partial<ConditionalUpdate> {
   const entries = Object.entries(mark);
   return {

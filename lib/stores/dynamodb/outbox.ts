@@ -32,6 +32,8 @@ const SETTING_TTL_MS = 1_000;
 const MAX_CONCURRENT_WRITES = 16;
 const MAX_BATCH_KEYS = 100;
 
+const DUE_AT_ONCE = { set: ["#u = :zero"], remove: ["#a"], values: numberValues({ ":zero": 0 }) };
+
 export function createMarking(table: TableClient): Marking {
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<boolean> | undefined;
@@ -107,19 +109,13 @@ export function createOutbox(table: TableClient): Outbox {
         return { result, update: () => combine(isUnchanged, remove) };
       if (hold !== lease && delivered <= before) return { result };
       const advance = { set: ["#d = :d"], values: numberValues({ ":d": Math.max(delivered, before) }) };
-      const free = { set: ["#u = :zero"], remove: ["#a"], values: numberValues({ ":zero": 0 }) };
-      return { result, update: () => combine(isUnchanged, advance, isFree ? free : {}) };
+      return { result, update: () => combine(isUnchanged, advance, isFree ? DUE_AT_ONCE : {}) };
     };
     await changeItem(table, orderKey(id), { decide }, callTimeout());
   }
 
   async function retry(key: Item): Promise<boolean> {
-    const update = {
-      set: ["#u = :zero"],
-      remove: ["#a"],
-      conditions: ["#u > :zero"],
-      values: numberValues({ ":zero": 0 }),
-    };
+    const update = combine(DUE_AT_ONCE, { conditions: ["#u > :zero"] });
     return (await table.update(key, update, callTimeout())).done;
   }
 
@@ -157,7 +153,7 @@ export function createOutbox(table: TableClient): Outbox {
         readBuckets("#u BETWEEN :from AND :to", later, limit),
       ]);
       const orders = held.flat().slice(0, limit);
-      return orders.map((item) => ({ id: BigInt(item["id"]?.N ?? 0), hold: numberOf(item["u"]) }));
+      return orders.map((item) => ({ id: idOf(item), hold: numberOf(item["u"]) }));
     },
 
     async release(held) {

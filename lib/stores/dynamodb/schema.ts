@@ -10,7 +10,6 @@
  * `PREFIX-accounts` has two items per account, with the partition key `id`. The admission item alone decides about
  * requests; see admission-item.ts. The details item has what people want to know about the keys; see accounts.ts.
  */
-
 import { invalidInput } from "../../core/errors.ts";
 
 /** The names of both tables. */

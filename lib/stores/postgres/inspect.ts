@@ -94,15 +94,11 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
       await inspectKeys(report);
       await inspectOutbox(report);
       if (!isReadable) return false;
-      const orphans = await read({
-        text: `SELECT k.id FROM ${schema}.api_keys k LEFT JOIN ${schema}.accounts a ON a.id = k.account WHERE a.id IS NULL`,
-      });
-      for (const [id] of orphans)
+      const orphans = `SELECT k.id FROM ${schema}.api_keys k LEFT JOIN ${schema}.accounts a ON a.id = k.account WHERE a.id IS NULL`;
+      for (const [id] of await read({ text: orphans }))
         report(`key ${id}`, "Its account does not exist.", "Delete its row of api_keys.");
-      const halves = await read({
-        text: `SELECT id FROM ${schema}.accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)`,
-      });
-      for (const [id] of halves)
+      const halves = `SELECT id FROM ${schema}.accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)`;
+      for (const [id] of await read({ text: halves }))
         report(`account ${id}`, "It has only one of its two limits.", `Run 'accounts set-plan ${id}'.`);
       return true;
     },

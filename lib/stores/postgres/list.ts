@@ -7,7 +7,6 @@ import type { Rows, Statement } from "./statement.ts";
 /** Rows of one page of the list: 80 to 140 KB. */
 const PAGE_SIZE = 1_000;
 
-/** The server joins the rows. */
 export function listPageStatement(schema: string, after?: bigint): Statement {
   return {
     text: `SELECT pg_catalog.count(*), pg_catalog.max(id), pg_catalog.string_agg(record, ',' ORDER BY id) FROM (

@@ -1,5 +1,6 @@
 import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { DatabaseError, isForbidden } from "./errors.ts";
+import type { Rows } from "./statement.ts";
 
 /**
  * SQL: the number of changes in a history, and the instant of the one whose digits begin there; see `packChange`. Each
@@ -227,9 +228,6 @@ export interface MigrationResult {
   readonly to: number;
 }
 
-/** Returns the rows of a single statement. */
-type Execute = (text: string) => Promise<readonly (readonly unknown[])[]>;
-
 /** "SOrd". */
 export const MIGRATION_LOCK = 0x534f7264;
 
@@ -238,7 +236,7 @@ export const MIGRATION_LOCK = 0x534f7264;
  * are an error, with `onlyIfEmpty` those of an older version.
  */
 export async function migrate(
-  execute: Execute,
+  execute: (text: string) => Promise<Rows>,
   schema: string,
   { existing = false, onlyIfEmpty = false, scripts = MIGRATIONS } = {},
 ): Promise<MigrationResult> {

@@ -139,7 +139,6 @@ export function admissionStatements(db: DatabaseSync) {
   };
   return {
     ...prepareAll(db, { selectKey: select }, "setReturnArrays"),
-    // Takes longer.
     ...prepareAll(db, { selectLargeKey: select }, "setReturnArrays", "setReadBigInts"),
     ...prepareAll(db, writes, "setReadBigInts"),
   };

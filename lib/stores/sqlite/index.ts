@@ -13,7 +13,6 @@
  *
  * @module store-orders/sqlite
  */
-
 import type { DatabaseSync } from "node:sqlite";
 import { assertOptions, invalidInput } from "../../core/errors.ts";
 import { type Store, withReadOnlyMethods } from "../store.ts";

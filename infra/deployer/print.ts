@@ -7,8 +7,9 @@ import { boundaryArn, deployerPolicies } from "./policy-documents.ts";
 
 const [stack = "", account = ""] = process.argv.slice(2);
 const file = `Pulumi.${stack}.yaml`;
-if (!/^\d{12}$/.test(account) || !existsSync(file))
+if (!/^\d{12}$/.test(account))
   stop("Usage: npm run --silent policies -- <stack> <account>, such as production 123456789012.");
+if (!existsSync(file)) stop(`There is no ${file} here. Name a stack that has one, or write it first.`);
 const config = parse(readFileSync(file, "utf8"))?.config ?? {};
 // A secret is an object in the file. Its value does not matter here.
 const values = Object.entries<unknown>(config).map(([key, value]) => {

@@ -161,11 +161,9 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
     store = createSqliteStore({ path, readOnly: true });
   }
   const { mode = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
-  // The store could not make the database private. Windows has no file modes.
-  if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    const fix = `Run 'chmod 600 ${path}' as its owner.`;
-    warn(`Other users can access ${path}, and it belongs to another user. ${fix}`);
-  }
+  // It belongs to another user, or is on a volume that cannot be written. Windows has no file modes.
+  if (process.platform !== "win32" && (mode & 0o077) !== 0)
+    warn(`Other users can access ${path}, whose mode was not changed. Run 'chmod 600 ${path}' as its owner.`);
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }
 

@@ -1,5 +1,5 @@
 import { type SpawnOptionsWithoutStdio, spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -179,6 +179,12 @@ test.skipIf(skipsBecause("a database of another user", notRoot))(
       status: 3,
       stderr: expect.stringContaining(`${path} cannot be opened. ${fix}`),
     });
+    // The user that opens it owns it now, and can only read it.
+    chownSync(path, 65_534, 65_534);
+    chmodSync(path, 0o444);
+    chmodSync(directory, 0o555);
+    const reader = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    expect(reader).toMatchObject({ status: 0, stderr: expect.not.stringContaining("another user") });
   },
 );
 

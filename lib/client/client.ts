@@ -186,7 +186,7 @@ function checkOptions(options: ClientOptions): void {
 }
 
 function findBaseUrlProblem(text: string): string | undefined {
-  const url = typeof text === "string" && !/[?#]/.test(text) ? URL.parse(text) : null;
+  const url = typeof text === "string" && !/[?#]| $/.test(text) ? URL.parse(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "")
     return "Write a URL such as https://orders.example.com/v1, without user, query and fragment.";
   return /\/v\d+\/*$/.test(url.pathname)

@@ -74,6 +74,7 @@ describe("errors", () => {
     ["baseUrl", "https://:so_test@orders.example.com/v1", URL_FIX],
     ["baseUrl", "https://orders.example.com/v1?key=so_test", URL_FIX],
     ["baseUrl", "https://orders.example.com/v1#so_test", URL_FIX],
+    ["baseUrl", "https://orders.example.com/v1 ", URL_FIX],
     ["baseUrl", "https://orders.example.com", "Add /v1, as in https://"],
     ["baseUrl", "https://orders.example.com/v1/store", "Add /v1, as in https://"],
     ["baseUrl", new URL("https://orders.example.com/v1"), ""],

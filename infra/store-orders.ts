@@ -115,6 +115,7 @@ export class StoreOrders extends pulumi.ComponentResource {
       stageName: stage.stageName,
       functions: { list: functions.list.function.name, api: functions.api.function.name, ...ofEvents },
       tables: { orders: this.tables.orders.name, accounts: this.tables.accounts.name },
+      ...(settings.plans && { plans: Object.keys(settings.plans) }),
       certificates: created.map(({ plan, domain }) => ({ ...plan, arn: domain.certificateArn })),
       namespace,
     };

@@ -11,6 +11,8 @@ export interface MonitoredResources {
     Record<FunctionRole, pulumi.Input<string>> & { events?: pulumi.Input<string> }
   >;
   readonly tables: Readonly<Record<"orders" | "accounts", pulumi.Input<string>>>;
+  /** The names of the plans that accounts can have. @default PLANS */
+  readonly plans?: readonly string[];
   readonly certificates: readonly {
     /** Identifies the host in logical names. */
     readonly key: string;

@@ -4,11 +4,11 @@ import { type MetricReference, type MonitoredResources, metricsOf } from "./alar
 type Line = readonly [metric: MetricReference, stat: string, label: string];
 
 export function dashboardBody(monitored: MonitoredResources, region: unknown) {
-  const { functions, tables } = monitored;
+  const { functions, tables, plans = PLANS } = monitored;
   const { gateway, ofFunction, ofTable, own } = metricsOf(monitored);
   const requests = (metricName: string, label: string): Line => [gateway(metricName), "Sum", label];
   const byPlan = (metricName: string) =>
-    PLANS.map((plan): Line => [own(metricName, { Plan: plan }), "Sum", plan]);
+    plans.map((plan): Line => [own(metricName, { Plan: plan }), "Sum", plan]);
   const byFunction = (metricName: string, stat: string) =>
     Object.entries(functions).map(([role, name]): Line => [ofFunction(name, metricName), stat, role]);
   const byTable = (metricName: string) =>

@@ -12,6 +12,7 @@ export const everything = {
   "store-orders:alarmEmail": "ops@example.com",
   "store-orders:events": { bus: "default" },
   "store-orders:permissionsBoundary": "arn:aws:iam::123456789012:policy/limits/of-orders",
+  "store-orders:plans": { trial: "custom" },
   "store-orders:reservedConcurrency": 20,
   "store-orders:tags": { team: "shop" },
   "store-orders:timeoutSeconds": 60,

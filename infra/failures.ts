@@ -7,7 +7,7 @@ import { isMocked } from "./mocks.ts";
 type Explain = (
   errors: readonly string[],
   inputs: Readonly<Record<string, unknown>>,
-) => string | undefined | Promise<string>;
+) => string | undefined | Promise<string | undefined>;
 
 /** An error hook that logs an explanation of a failed operation. Without one, only the provider's errors are shown. */
 function explainOnError(name: string, resource: pulumi.Resource, explain: Explain): pulumi.ErrorHook[] {
@@ -37,6 +37,9 @@ export function explainExisting(
 /** The time that an update waits for a certificate, as a Pulumi duration. See lib/domains/README.md#domain-verification. */
 export const CERTIFICATE_TIMEOUT = `${CERTIFICATE_TIMEOUT_MS / MINUTE_MS}m`;
 
+/** The errors of a provider that has waited for a certificate: a timeout, or a state from which none is issued. */
+const WAITED = /timeout|timed.out|deadline exceeded|unexpected state/i;
+
 /** Says what an update waits for, and explains the checks if no certificate was issued in time. */
 export function explainCertificateWait(
   name: string,
@@ -47,6 +50,8 @@ export function explainCertificateWait(
   const known = () => new Promise<AwaitingHost>((resolve) => awaiting.apply(resolve));
   const say = async () => pulumi.log.info(describeWait(await known()), resource);
   const onError = explainOnError(`${name}-certificate-timeout`, resource, async (errors) => {
+    // Any other error, such as that of a denied call, says nothing about the certificate.
+    if (!errors.some((error) => WAITED.test(error))) return undefined;
     const awaited = await known();
     const { host } = awaited;
     return [

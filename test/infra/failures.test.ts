@@ -11,6 +11,7 @@ const NOT_OURS =
 
 const NOT_LIVE =
   "store-orders:closePlatformHost: orders.example.com is not served yet, so nothing would be. Remove the key until the host is live.";
+const DENIED = "AccessDeniedException: not authorized to perform a call";
 const at = cloud();
 const live = update(production, { cloud: at });
 
@@ -30,11 +31,9 @@ test.each([
     run: withFailure(`${DOMAIN}-mapping`, "ConflictException: Base path already exists for this domain name"),
     error: `The mapping of the domain name orders.example.com exists, but ${NOT_OURS} If it belongs to this stack, or to another tool that is to forget it, import it.`,
   },
-  {
-    name: "a table that may not be created",
-    run: withFailure(TABLE, "AccessDeniedException: not authorized to perform CreateTable"),
-    error: "AccessDeniedException: not authorized to perform CreateTable",
-  },
+  ...[TABLE, `${DOMAIN}-validation`].map((name) => {
+    return { name: `${name} without a permission`, run: withFailure(name, DENIED), error: DENIED };
+  }),
   {
     name: "an API Gateway hostname that is closed before the primary host is live",
     run: update({ ...production, ...closed }),

@@ -9,9 +9,7 @@ await requireSettings();
 const { project, stack } = ownerOf(settings);
 const service = await deploySettings(`${project}-${stack}`, settings).catch(explainRejected);
 
-/** The address of the API; ends with `/v1`. */
 export const baseUrl = service.baseUrl;
-/** By host: its role, its state with the reason and the next steps, and the DNS record that it needs. */
 export const domains = service.domainStatus;
 export const ordersTable = service.tables.orders.name;
 export const accountsTable = service.tables.accounts.name;

@@ -6,7 +6,7 @@ import { BUFFERED_MS } from "../api/api.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Tables } from "../tables.ts";
 import { OrdersFunction } from "./function.ts";
-import { type FunctionRole, PERMISSIONS, tableStatements } from "./permissions.ts";
+import { allow, type FunctionRole, PERMISSIONS } from "./permissions.ts";
 
 interface FunctionsArgs {
   readonly settings: Settings;
@@ -25,10 +25,10 @@ export function createFunctions(
 ): Readonly<Record<FunctionRole, OrdersFunction>> {
   const { memoryMiB, logRetentionDays, reservedConcurrency, permissionsBoundary } = settings;
   const environment = functionEnvironment({ ...settings, servers }, store);
-  const arns = { orders: orders.arn, accounts: accounts.arn };
   const shared = { code, environment, memoryMiB, reservedConcurrency, logRetentionDays, permissionsBoundary };
   const create = (role: FunctionRole, description: string, timeoutSeconds: number) => {
-    const statements = tableStatements(PERMISSIONS[role], arns);
+    const calls = PERMISSIONS[role];
+    const statements = [allow(calls.orders, orders.arn), allow(calls.accounts, accounts.arn)];
     const args = { ...shared, description, timeoutSeconds, handler: `entry.${role}`, statements };
     return new OrdersFunction(`${name}-${role}`, args, { parent });
   };

@@ -43,13 +43,6 @@ export interface Statement {
   readonly Resource: pulumi.Input<string>;
 }
 
-export function tableStatements(
-  calls: TableCalls,
-  tableArns: { readonly orders: pulumi.Input<string>; readonly accounts: pulumi.Input<string> },
-): readonly Statement[] {
-  return (["orders", "accounts"] as const).map((table) => allow(calls[table], tableArns[table]));
-}
-
 export function allow(actions: readonly string[], resource: pulumi.Input<string>): Statement {
   return { Effect: "Allow", Action: [...actions], Resource: resource };
 }

@@ -74,14 +74,12 @@ export interface Handler {
 }
 
 const OPTION_NAMES =
-  "store clock banPolicy plans cacheRejections keys enforce pets operations openapi basePath corsOrigins hosts documents onTransition onHookError onRequest".split(
-    " ",
-  );
+  "store clock banPolicy plans cacheRejections keys enforce pets operations openapi basePath corsOrigins hosts documents onTransition onHookError onRequest";
 
 /** Throws `InvalidInputError` for an option of an unknown name, and for a header that cannot have a key. */
 export function validateOptions(options: HandlerOptions): void {
   const { keys, openapi } = options;
-  assertOptions(options, OPTION_NAMES);
+  assertOptions(options, OPTION_NAMES.split(" "));
   validateKeySource(keys);
   assertOptions(openapi, ["title", "description", "contact", "servers", "docsUrl"], "openapi.");
   assertOptions(openapi?.contact, ["name", "url", "email"], "openapi.contact.");

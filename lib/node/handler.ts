@@ -39,8 +39,7 @@ export function toNodeHandler(
   options: NodeHandlerOptions = {},
 ): (req: NodeRequest, res: NodeResponse) => void {
   assertOptions(options, ["trustProxy"]);
-  const { trustProxy = false } = options;
-  const proxies = countProxies(trustProxy);
+  const proxies = countProxies(options.trustProxy ?? false);
 
   async function respond(req: NodeRequest, res: NodeResponse): Promise<void> {
     if (refused.has(req.socket)) return void res.destroy();

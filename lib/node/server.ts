@@ -113,10 +113,6 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
     await sendAndClose(response, req.socket);
   }
 
-  function onParserError(socket: Duplex, requestError: ErrorCode): void {
-    rejectConnection(socket, requestError).catch(() => socket.destroy());
-  }
-
   async function rejectConnection(socket: Duplex, requestError: ErrorCode): Promise<void> {
     const connection = connections.get(socket as Socket);
     if (connection === undefined || !(await connection.onParserError(requestError))) return;
@@ -127,6 +123,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   server.on("request", onRequest);
   server.on("checkContinue", (req, res) => onRequest(req, res, "continue"));
   server.on("checkExpectation", (req, res) => onRequest(req, res, "unknown"));
+  const onParserError = (socket: Duplex, requestError: ErrorCode) =>
+    void rejectConnection(socket, requestError).catch(() => socket.destroy());
   server.on("connect", (_req, socket) => onParserError(socket, "bad_request"));
   server.on("clientError", (error, socket) => onParserError(socket, parserErrorCode(error)));
 

@@ -10,5 +10,5 @@ if (major < requiredMajor || (major === requiredMajor && minor < requiredMinor))
       "Install Node 24 from https://nodejs.org. " +
       "In the repository, 'npm ci' installs it for 'npm run' and 'npx' on Linux (x64, arm64) and Windows (x64).\n",
   );
-  process.exit(1);
+  process.exit(2);
 }

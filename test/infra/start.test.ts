@@ -10,7 +10,7 @@ test("on an older Node the program stops at once with one line that says which N
     env: baseEnvironment(),
   });
   const { status, stdout, stderr } = await waitForExit(child);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toMatch(/^store-orders needs Node 24 or newer; .* for 'npm run' and 'npx' .*\n$/);
 });
 

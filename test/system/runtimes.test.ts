@@ -82,7 +82,7 @@ describe.each([
   } else if (runtime.startsWith("Node"))
     test("says in one line that the command line needs a newer Node", async () => {
       const { code, stdout, stderr } = await run(bin, "--help");
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(/^store-orders needs Node 22\.16 or newer; this is v22\.13\.0\.[^\n]*\n$/);
     });
 });

@@ -269,7 +269,7 @@ test("serve --demo does not change a database that has orders but no account", a
   expect((await cli.run(["orders", "export", ...store])).stdout).toBe('{"id":1,"status":"pending"}\n');
 });
 
-test("scripts check the Node version first: an older Node exits with 1 and a one-line message", async () => {
+test("scripts check the Node version first: an older Node exits with 2 and a one-line message", async () => {
   const { scripts } = (await import("../../../package.json", { with: { type: "json" } })).default;
   const old = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})";
   for (const name of ["start", "cli"] as const) {
@@ -277,7 +277,7 @@ test("scripts check the Node version first: an older Node exits with 1 and a one
     expect(command).toBe("node");
     const options = { cwd: root, env: baseEnvironment() };
     const outdated = await waitForExit(spawn(process.execPath, ["--import", old, ...args], options));
-    expect(outdated).toMatchObject({ status: 1, stdout: "" });
+    expect(outdated).toMatchObject({ status: 2, stdout: "" });
     expect(outdated.stderr).toMatch(/^store-orders needs Node 24 or newer; .*\n$/);
   }
 });

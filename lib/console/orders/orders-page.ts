@@ -110,7 +110,7 @@ export function createPlacings(store: OrderStore) {
     if (known.size > MAX_PLACINGS) known.clear();
     const read = async (id: bigint) => {
       const order = await findOrder(store, id);
-      known.set(id, order === undefined || order instanceof Error ? undefined : placedAt(order));
+      if (order !== undefined && !(order instanceof Error)) known.set(id, placedAt(order));
     };
     await Promise.all(ids.filter((id) => !known.has(id)).map(read));
     return known;

@@ -35,7 +35,7 @@ export const route53: DnsProvider = {
     const adoption =
       type === "AAAA"
         ? ""
-        : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" } and run 'pulumi up --refresh'.`;
+        : ` If this stack is to take it over, with its traffic, set store-orders:adopt to { ${name}: "${id}" } and run 'npx pulumi up --refresh'.`;
     return `conflicts with the alias of this stack in the zone ${zone}.${adoption}`;
   },
   async zonesNamed(name, options) {

@@ -73,10 +73,8 @@ export function explainAccountError(failure: AccountFailure): string {
     : message;
 }
 
+/** As many revoked and expired keys each are kept for reference, so that an account stays small. */
 export const MAX_ACTIVE_KEYS = 20;
-
-/** The number of inactive keys that are kept for reference. Older ones are deleted, so that an account stays small. */
-const MAX_INACTIVE_KEYS = 20;
 
 export const MAX_OVERLAP_MS = 90 * DAY_MS;
 
@@ -91,8 +89,13 @@ export function addKey(account: AccountSettings, key: ApiKey, at: Instant): Acco
   if (account.keys.some(({ hash }) => shortHash(hash) === shortHash(key.hash))) return { ok: true, account };
   const active = account.keys.filter((known) => isActive(known, at));
   if (active.length >= MAX_ACTIVE_KEYS) return { ok: false, code: "too_many_keys" };
-  const inactive = account.keys.filter((known) => !isActive(known, at)).slice(-MAX_INACTIVE_KEYS);
-  return { ok: true, account: { ...account, keys: [...inactive, ...active, key] } };
+  const revoked = account.keys.filter(({ revokedAt }) => revokedAt !== undefined).slice(-MAX_ACTIVE_KEYS);
+  // A clock that is ahead takes active keys for expired. They expire last, so none of them is deleted.
+  const expired = account.keys
+    .filter((known) => known.revokedAt === undefined && !isActive(known, at))
+    .toSorted((a, b) => Number(a.expiresAt) - Number(b.expiresAt))
+    .slice(-MAX_ACTIVE_KEYS);
+  return { ok: true, account: { ...account, keys: [...revoked, ...expired, ...active, key] } };
 }
 
 /** The successor has the expiry of the old key, which expires after `overlapMs` or earlier. A key is rotated once. */
@@ -116,12 +119,12 @@ export function rotateKey(
   return addKey(withKey(account, rotated), { ...kept, ...successor, createdAt: at }, at);
 }
 
-/** Revokes a key at an instant. An inactive key stays as it is. */
+/** Revokes a key at an instant, also one that has expired: by another clock it can be active. */
 export function revokeKey(account: AccountSettings, keyId: string, at: Instant): AccountResult {
   const key = account.keys.find(({ id }) => id === keyId);
   if (key === undefined) return { ok: false, code: "key_not_found" };
-  const revoked = isActive(key, at) ? withKey(account, { ...key, revokedAt: at }) : account;
-  return { ok: true, account: revoked };
+  const isRevoked = key.revokedAt !== undefined;
+  return { ok: true, account: isRevoked ? account : withKey(account, { ...key, revokedAt: at }) };
 }
 
 function withKey(account: AccountSettings, key: ApiKey): AccountSettings {

@@ -142,7 +142,7 @@ export function createAccounts<const Plans extends PlanTable = typeof PLAN_LIMIT
 
     async importKey(accountId, { hash, ...given }) {
       const at = clock();
-      if (store.importedKeys === undefined) throw new TypeError("This store cannot find imported keys.");
+      if (store.importedKeys === undefined) throw invalidInput("store", NO_IMPORTS);
       if (!/^[0-9a-f]{64}$/.test(hash)) throw invalidInput("hash", HASH_RULE);
       const settings = keySettings(given, at);
       const account = await store.find(accountId);
@@ -198,6 +198,7 @@ function explainEnvironment(recorded: Environment, wanted: Environment): string 
 export const ACCOUNT_ID_RULE =
   "Use 1 to 32 lower-case letters, digits and hyphens, and do not start with a hyphen.";
 
+const NO_IMPORTS = "It cannot import keys: it has no importedKeys. Use another store.";
 const HASH_RULE = "Give the SHA-256 of the whole key, as 64 hexadecimal digits in lower case.";
 const NAME_RULE = "Use 1 to 64 characters: no control characters, no spaces at the ends, and no key.";
 

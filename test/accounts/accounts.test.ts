@@ -97,21 +97,16 @@ test("an unknown plan, or custom limits for a fixed plan, are rejected", async (
   );
 });
 
-test("a key is returned once, when it is issued, and only its hash is stored", async () => {
+test("a key is returned once, and only its hash is stored; without a name or an expiry it has no such field", async () => {
   const { accounts, store } = await open();
-  const { key, keyId, accountId, expiresAt } = issued(await accounts.issueKey("shop"));
-  expect([accountId, expiresAt]).toEqual(["shop", undefined]);
+  const { key, keyId, ...others } = issued(await accounts.issueKey("shop"));
+  expect(Object.keys(others)).toEqual(["ok", "accountId"]);
   const kept = JSON.stringify(await store.find("shop"));
   expect(kept).toContain(keyId);
   expect(kept).toContain(parseKey(key)?.hash);
   expect(kept).not.toContain(key.slice(-38, -6));
-});
-
-test("a key without an expiry or a name has no such field, neither where it is issued nor in the store", async () => {
-  const { accounts, store } = await open();
-  expect(Object.keys(await accounts.issueKey("shop"))).toEqual(["ok", "accountId", "keyId", "key"]);
-  const [key = {}] = (await store.find("shop"))?.keys ?? [];
-  expect(Object.keys(key).sort()).toEqual(["createdAt", "hash", "id"]);
+  const [stored = {}] = (await store.find("shop"))?.keys ?? [];
+  expect(Object.keys(stored).sort()).toEqual(["createdAt", "hash", "id"]);
 });
 
 test("a rotation issues a successor and keeps the old key active for the overlap", async () => {
@@ -133,6 +128,15 @@ test("a rotation never extends the expiry of a key or of its successor", async (
   expect(expiries).toEqual([START + HOUR, START + HOUR]);
 });
 
+test("a store that cannot import keys is named", async () => {
+  const { importKey } = createAccounts({
+    store: { ...createMemoryStore().accounts, importedKeys: undefined },
+  });
+  await expect(importKey("shop", { hash: "" })).rejects.toThrow(
+    "store: It cannot import keys: it has no imp",
+  );
+});
+
 test("a revoked key is rejected at the next request and cannot be rotated", async () => {
   const { accounts, use, key } = await openWithKey();
   expect(await use(key)).toBe("admitted");
@@ -141,7 +145,7 @@ test("a revoked key is rejected at the next request and cannot be rotated", asyn
   expect(await accounts.rotateKey(key.keyId, { overlapMs: HOUR })).toEqual(failure("key_not_active"));
 });
 
-test("an account has at most 20 active keys, and the oldest inactive keys are deleted", async () => {
+test("an account has at most 20 active keys, and the oldest revoked keys are deleted", async () => {
   const { accounts, store } = await open();
   const keys: IssuedKey[] = [];
   for (let count = 0; count < 20; count++) keys.push(issued(await accounts.issueKey("shop")));
@@ -160,6 +164,18 @@ test("an account has at most 20 active keys, and the oldest inactive keys are de
   const kept = (await store.find("shop"))?.keys ?? [];
   expect(kept.slice(0, 19)).toEqual(all.slice(1, 20));
   expect(kept).toHaveLength(40);
+});
+
+test("a clock that is ahead deletes no key that it takes for expired, and can revoke one", async () => {
+  const { accounts, tick, use } = await open();
+  const issue = async (options = {}) => issued(await accounts.issueKey("shop", options));
+  const keys: IssuedKey[] = [];
+  while (keys.length < 20) keys.push(await issue({ expiresAt: START + HOUR }));
+  tick(HOUR);
+  for (let count = 0; count < 5; count++) await accounts.revokeKey((await issue()).keyId);
+  await accounts.revokeKey(keys[0]?.keyId ?? "");
+  tick(-HOUR);
+  expect(await Promise.all(keys.map(use))).toEqual(["unknown_key", ...Array(19).fill("admitted")]);
 });
 
 test.each([

@@ -8,7 +8,7 @@ import type { HostToVerify } from "../domains/status/verify.ts";
 import { normalizeName } from "../domains/verification/resolver.ts";
 import { isWithin } from "../domains/zone.ts";
 import { readTextFile } from "../files/read.ts";
-import type { Terminal } from "./terminal.ts";
+import { readInput, type Terminal } from "./terminal.ts";
 
 export interface StackDomains {
   readonly hosts: readonly HostToVerify[];
@@ -89,7 +89,7 @@ export async function readStackDomains(
 }
 
 async function readOutputs(path: string, input: Terminal["input"]): Promise<unknown> {
-  const read = path === "-" ? await readInput(input) : readTextFile(path, MAX_OUTPUT_BYTES);
+  const read = path === "-" ? await readInput(input, MAX_OUTPUT_BYTES) : readTextFile(path, MAX_OUTPUT_BYTES);
   if (!read.ok) throw invalidInput(path, `${read.message} ${HINT}`);
   if (read.text.trim() === "") throw invalidInput(path, NO_OUTPUT);
   try {
@@ -101,17 +101,6 @@ async function readOutputs(path: string, input: Terminal["input"]): Promise<unkn
 
 /** More than a stack with the most hosts has. */
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-
-async function readInput(input: Terminal["input"]) {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of input) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_OUTPUT_BYTES)
-      return { ok: false, message: "The input is larger than 4 MiB." } as const;
-  }
-  return { ok: true, text } as const;
-}
 
 const NO_OUTPUT =
   "There is no output: no update of the stack has ended, or it has no such output. Run 'npx pulumi up' first, and read its error if it fails.";

@@ -3,7 +3,7 @@ import { type Readable, Writable } from "node:stream";
 import type { WriteStream } from "node:tty";
 import { redactKeys } from "../accounts/api-key.ts";
 import { waitForDrain } from "../core/concurrency.ts";
-import { toPrintedJson } from "../core/text.ts";
+import { formatCount, toPrintedJson } from "../core/text.ts";
 import type { EnvironmentVariables } from "./settings.ts";
 
 /** Input and output of a command. Results go to standard output, everything else to standard error. */
@@ -21,6 +21,18 @@ export interface Terminal {
   log(line: string): void;
   /** Resolves when the reader of standard error has caught up, or has closed the pipe. */
   drainLog(): Promise<void>;
+}
+
+/** Reads all of standard input, unless that is too much. */
+export async function readInput(input: Readable, maxChars: number) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of input) {
+    text += decoder.decode(chunk, { stream: true });
+    const message = `The input is longer than ${formatCount(maxChars)} characters.`;
+    if (text.length > maxChars) return { ok: false, message } as const;
+  }
+  return { ok: true, text } as const;
 }
 
 export interface Streams {

@@ -34,8 +34,10 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         const progress = await createProgress(terminal, { format, size: source.size, initial: counts });
         const turns = createTurns<string>();
 
-        type Outcome = Exclude<keyof typeof counts, "rejected">;
-        async function importKey({ account: id, ...key }: ReturnType<typeof toKey>): Promise<Outcome> {
+        async function importKey({
+          account: id,
+          ...key
+        }: ReturnType<typeof toKey>): Promise<keyof typeof counts> {
           const account = await store.accounts.find(id);
           const before = account?.keys.find(({ hash }) => hash === key.hash);
           if (before !== undefined) {
@@ -67,6 +69,8 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         }
 
         const rows = readRows(source.chunks, file);
+        // What a SQLite store gets at once, it flushes at once. Elsewhere, keys of one account wait for each other.
+        const parallelKeys = store.accounts.isLocal ? 64 : 8;
         const work = async () => {
           for (let next = await rows.next(); next.done !== true; next = await rows.next())
             await importRow(next.value);
@@ -74,7 +78,7 @@ export function addKeysImport(group: Command, context: CommandContext): void {
         try {
           // After a failure, no further row is read.
           const stop = (error: unknown) => rows.return().then(() => Promise.reject(error));
-          await Promise.all(Array.from({ length: PARALLEL_KEYS }, () => work().catch(stop)));
+          await Promise.all(Array.from({ length: parallelKeys }, () => work().catch(stop)));
         } finally {
           progress.stop();
         }
@@ -87,7 +91,7 @@ export function addKeysImport(group: Command, context: CommandContext): void {
 const HELP = `
 The columns or fields are 'hash' (SHA-256 of the whole key, 64 hexadecimal digits), 'account', and, if you like, 'name'
 and 'expires' (RFC 3339). Each account must exist. Importing the same file again changes nothing: a key that was revoked
-since stays revoked, as long as the account has it: it keeps its last 20 inactive keys. A key that has expired is not
+since stays revoked, as long as the account has it: it keeps its last 20 revoked keys. A key that has expired is not
 imported, only counted. A row that is not valid, or contradicts one that was imported just before, is printed with the
 reason, the others are imported, and the exit status is 1.
 
@@ -97,7 +101,6 @@ Examples:
 
 const CONTRADICTION = "An earlier row has this key with another name or date of expiry.";
 const COLUMNS = ["hash", "account", "name", "expires"];
-const PARALLEL_KEYS = 8;
 /** More than the longest row. */
 const MAX_ROW_CHARS = 16_384;
 

@@ -12,7 +12,7 @@ import { invalid, nameFlags, readAccountId, readDuration } from "../arguments.ts
 import { type CommandContext, failWithAccountError, withStore } from "../context.ts";
 import { printResult, printResults, type Result } from "../output.ts";
 import { environmentOf } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
+import { readInput, type Terminal } from "../terminal.ts";
 import { addKeysImport } from "./keys-import.ts";
 
 export function defineKeys(group: Command, context: CommandContext): void {
@@ -153,13 +153,9 @@ const MAX_INPUT_CHARS = 65_536;
 /** Reads the only key on standard input, alone or within other text such as a header, and returns its identifier. */
 async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "accounts">) {
   if ("isTTY" in input && input.isTTY === true) log("Paste the key, then press Enter and Ctrl-D.");
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of input) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MAX_INPUT_CHARS) throw invalidInput("standard input", TOO_LONG);
-  }
-  const [key, another] = await findKeys(text, accounts.importedKeys);
+  const read = await readInput(input, MAX_INPUT_CHARS);
+  if (!read.ok) throw invalidInput("standard input", `${read.message} ${TOO_LONG}`);
+  const [key, another] = await findKeys(read.text, accounts.importedKeys);
   if (key === undefined || another !== undefined) {
     const found = key === undefined ? "no key, or only a part of one" : "several keys";
     throw invalidInput("standard input", `Pass exactly one whole API key: the input has ${found}.`);
@@ -167,7 +163,7 @@ async function readKey({ input, log }: Terminal, { accounts }: Pick<Store, "acco
   return key;
 }
 
-const TOO_LONG = "The input is longer than 65,536 characters. Pass only the line that has the key.";
+const TOO_LONG = "Pass only the line that has the key.";
 
 function readInstant(text: string): Instant {
   if (isDateTime(text)) return Date.parse(text);

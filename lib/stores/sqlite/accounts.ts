@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Account, AccountResult, AccountSettings } from "../../accounts/account.ts";
+import type { Account, AccountResult, AccountSettings, ApiKey } from "../../accounts/account.ts";
 import type { AccountStore } from "../../accounts/account-store.ts";
 import type { Environment } from "../../accounts/api-key.ts";
 import { ACCOUNT_COLUMNS, eachAccount, keyOfAnother, toAccounts } from "../account-rows.ts";
@@ -57,7 +57,7 @@ export function createAccountStore(
     update: (id, updater) =>
       changeAccount(id, (account, sql) => {
         const result = updater(account);
-        if (result.ok) saveSettings(sql, result.account);
+        if (result.ok) saveSettings(sql, result.account, account.keys);
         return result;
       }),
 
@@ -97,10 +97,13 @@ function ownerOf({ selectOwner }: AccountStatements, hash: string): string | und
   return selectOwner.get(hash)?.["account"] as string | undefined;
 }
 
-function saveSettings(sql: AccountStatements, { id, plan, customLimits, keys }: AccountSettings): void {
+/** Of keys that an account `had`, those are written that differ, or are at another place. */
+function saveSettings(sql: AccountStatements, settings: AccountSettings, had: readonly ApiKey[] = []): void {
+  const { id, plan, customLimits, keys } = settings;
   sql.updatePlan.run(plan, customLimits?.perMinute ?? null, customLimits?.perDay ?? null, id);
   sql.deleteOtherKeys.run(id, JSON.stringify(keys.map(({ hash }) => hash)));
   for (const [position, key] of keys.entries()) {
+    if (key === had[position]) continue;
     const { hash, createdAt, expiresAt = null, revokedAt = null, successorId = null, name = null } = key;
     const values = [hash, key.id, id, position, createdAt, expiresAt, revokedAt, successorId, name];
     if (sql.upsertKey.run(...values).changes === 0n) throw keyOfAnother();

@@ -8,7 +8,7 @@ import { escapeLine, toPrintedJson } from "../../core/text.ts";
 import { explainFileError } from "../../files/read.ts";
 import { type CheckProgress, checkDatabase, type Finding } from "../../stores/check.ts";
 import { backUpSqlite, isLogEmpty } from "../../stores/sqlite/backup.ts";
-import { isDamaged } from "../../stores/sqlite/errors.ts";
+import { isDamaged, isIncomplete } from "../../stores/sqlite/errors.ts";
 import { createSqliteStore } from "../../stores/sqlite/index.ts";
 import { readOutputFile } from "../arguments.ts";
 import { type CommandContext, stopSignal, withStore } from "../context.ts";
@@ -156,7 +156,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
 
 /** Says why the copy of a backup cannot be opened. Throws an error that is not about what is in it, such as a full disk. */
 function explainBackup(error: unknown): string {
-  if (isStoreUnavailable(error) && isDamaged(error.cause))
+  if (isStoreUnavailable(error) && (isDamaged(error.cause) || isIncomplete(error.cause)))
     return `The file is damaged: ${error.cause.message}.`;
   // An error that SQLite has not reported: it is empty, or a database of another program.
   if (isStoreUnavailable(error) && error.cause === undefined) return error.message;

@@ -8,7 +8,7 @@ import { type Failure, StoreUnavailableError } from "../../core/errors.ts";
 import { CALL_TIMEOUT_MS } from "../../core/time.ts";
 import { isNotWritable, isSqliteError, toStoreError } from "./errors.ts";
 import { assertLogHasDatabase, toFileName } from "./file.ts";
-import { versionOf } from "./schema.ts";
+import { EMPTY, versionOf } from "./schema.ts";
 
 /** The result of a backup. `file_exists`: there is a file at the destination, which was not changed. */
 export type BackupResult = { readonly ok: true } | Failure<"file_exists">;
@@ -37,7 +37,12 @@ export async function backUpSqlite({
   try {
     signal?.throwIfAborted();
     // Reserves the name. An interrupted backup leaves an empty file, not one that could be mistaken for a backup.
-    if (!reserve(destination)) return { ok: false, code: "file_exists" };
+    try {
+      closeSync(openSync(destination, "wx", 0o600));
+    } catch (error) {
+      if (Object(error).code === "EEXIST") return { ok: false, code: "file_exists" };
+      throw error;
+    }
     // No other file has this name, so none is lost.
     const partial = `${destination}.${randomUUID()}.partial`;
     const remove = () => {
@@ -99,7 +104,7 @@ const logOf = (file: string) => `${existsSync(file) ? realpathSync(file) : file}
 function openAndRead(file: string | URL): sqlite.DatabaseSync {
   const source = new sqlite.DatabaseSync(file, { readOnly: true, timeout: CALL_TIMEOUT_MS });
   try {
-    versionOf(source);
+    if (versionOf(source) === 0) throw new StoreUnavailableError(EMPTY);
     return source;
   } catch (error) {
     source.close();
@@ -113,15 +118,5 @@ export function isLogEmpty(file: string): boolean {
     return (statSync(logOf(file), { throwIfNoEntry: false })?.size ?? 0) === 0;
   } catch {
     return true;
-  }
-}
-
-function reserve(path: string): boolean {
-  try {
-    closeSync(openSync(path, "wx", 0o600));
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw error;
   }
 }

@@ -35,8 +35,11 @@ export const isNotWritable = (error: unknown) => NOT_WRITABLE.includes(primaryCo
 
 export const isConstraint = (error: unknown) => primaryCode(error) === CONSTRAINT;
 
-export function isDamaged(error: unknown): error is Error {
-  return DAMAGED.includes(primaryCode(error));
+export const isDamaged = (error: unknown): error is Error => DAMAGED.includes(primaryCode(error));
+
+/** Somebody has dropped a table or a column of ours. */
+export function isIncomplete(error: unknown): error is Error {
+  return isSqliteError(error) && /^no such (table|column)/.test(error.message);
 }
 
 /** True if the connection must be replaced: the database is damaged, or the open file is not the one at the path. */
@@ -48,10 +51,9 @@ export function needsReopening(error: unknown): boolean {
 export function toStoreError(error: unknown, name = ""): unknown {
   const isClosed = error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE";
   const isUnavailable = isClosed || UNAVAILABLE.includes(primaryCode(error));
-  const database = `The database${name && ` ${name}`}`;
-  return isUnavailable ? new StoreUnavailableError(`${database} cannot be used.`, { cause: error }) : error;
+  const problem = isIncomplete(error) ? "lacks a table or a column. Restore a backup." : "cannot be used.";
+  const message = `The database${name && ` ${name}`} ${problem}`;
+  return isUnavailable ? new StoreUnavailableError(message, { cause: error }) : error;
 }
 
-function primaryCode(error: unknown): number {
-  return isSqliteError(error) ? error.errcode & 0xff : 0;
-}
+const primaryCode = (error: unknown): number => (isSqliteError(error) ? error.errcode & 0xff : 0);

@@ -5,11 +5,8 @@
  * const { orders, accounts, close } = createSqliteStore({ path: ".data/store-orders.db" });
  * ```
  *
- * Orders, accounts and keys are on disk when a call resolves (write-ahead log, `synchronous=FULL`). If the file is
- * locked for long, full, damaged, moved, replaced or migrated by a newer version, writes reject with
- * `StoreUnavailableError` and change nothing. Once the file is in order, they succeed again without a restart. A file
- * that was moved or replaced is noticed by the next durable write, and by an admission within 100 ms. Reads do not
- * check.
+ * If the file cannot be used, writes reject with `StoreUnavailableError` and change nothing. One that was moved or
+ * replaced is noticed by the next durable write, and by an admission within 100 ms. Reads do not check.
  *
  * @module store-orders/sqlite
  */

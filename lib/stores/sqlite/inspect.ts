@@ -7,7 +7,7 @@ import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { accountStatements, readAccounts } from "./accounts.ts";
 import { openReadOnly } from "./backup.ts";
 import { prepareAll } from "./database.ts";
-import { isDamaged } from "./errors.ts";
+import { isDamaged, toStoreError } from "./errors.ts";
 import { SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 const RESTORE =
@@ -34,6 +34,12 @@ export function inspectSqlite(path: string): Inspection {
     const all = (sql: string) =>
       prepareAll(opened, { sql }, "setReadBigInts").sql.all() as Record<string, string | bigint | null>[];
     let isReadable = true;
+    const names = all("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => `${name}`);
+    for (const table of TABLES.filter((each) => !names.includes(each))) {
+      isReadable = false;
+      report(`table ${table}`, "It is missing.", RESTORE);
+    }
+    if (!isReadable) return false;
     function inspectTable(name: string): void {
       const quoted = `"${name.replaceAll('"', '""')}"`;
       for (const { integrity_check: problem } of all(`PRAGMA integrity_check(${quoted})`)) {
@@ -47,12 +53,12 @@ export function inspectSqlite(path: string): Inspection {
       }
     }
     // One table at a time: a long read keeps the write-ahead log from being reset.
-    for (const { name } of all("SELECT name FROM sqlite_schema WHERE type = 'table'"))
+    for (const name of names)
       try {
-        inspectTable(`${name}`);
+        inspectTable(name);
       } catch (error) {
         // A table of somebody else can need a module or a collation that is not here, or have a wrong foreign key.
-        if (isDamaged(error) || TABLES.includes(`${name}`)) throw error;
+        if (isDamaged(error) || TABLES.includes(name)) throw error;
       }
     for (const { id } of all("SELECT id FROM accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)"))
       report(`account ${id}`, "It has only one of its two limits.", `Run 'accounts set-plan ${id}'.`);
@@ -65,7 +71,7 @@ export function inspectSqlite(path: string): Inspection {
         return inspectFile(report);
       } catch (error) {
         const cause = isStoreUnavailable(error) ? error.cause : error;
-        if (!isDamaged(cause)) throw error;
+        if (!isDamaged(cause)) throw toStoreError(error);
         report("database", `The file is damaged: ${cause.message}.`, RESTORE);
         return false;
       }

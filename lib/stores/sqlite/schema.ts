@@ -92,8 +92,7 @@ export const SCHEMA_VERSION = versionAfter(MIGRATIONS);
 export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIONS } = {}): void {
   const target = versionAfter(scripts);
   const version = versionOf(db, target);
-  if (version === 0 && existing)
-    throw new StoreUnavailableError("The database is empty. Restore it from a backup.");
+  if (version === 0 && existing) throw new StoreUnavailableError(EMPTY);
   // The `.dump` of `sqlite3` loses who wrote a database, and in which version.
   const { owner } = db.prepare("SELECT application_id AS owner FROM pragma_application_id").get() ?? {};
   if (version === target && owner !== 0) return;
@@ -108,6 +107,8 @@ export function migrate(db: DatabaseSync, { existing = false, scripts = MIGRATIO
     throw error;
   }
 }
+
+export const EMPTY = "The database is empty. Restore it from a backup.";
 
 /** 0 for an empty database. Throws for one of another program, of an unreleased version or of one above `supported`. */
 export function versionOf(db: DatabaseSync, supported = SCHEMA_VERSION): number {
@@ -143,19 +144,15 @@ const SELECT_SCHEMA = `SELECT name, sql FROM sqlite_schema
   WHERE sql > '' AND name NOT IN ('outbox_placed', 'outbox_changed') AND name NOT GLOB 'sqlite_stat*' ORDER BY name`;
 
 function versionOfTables(db: DatabaseSync): number | undefined {
-  const Database = db.constructor as typeof DatabaseSync;
   const schemaOf = (each: DatabaseSync) => JSON.stringify(each.prepare(SELECT_SCHEMA).all());
   const found = schemaOf(db);
-  const empty = new Database(":memory:");
-  try {
-    for (const [index, script] of MIGRATIONS.entries()) {
-      empty.exec(script);
-      if (schemaOf(empty) === found) return FIRST_VERSION + index;
-    }
-    return undefined;
-  } finally {
-    empty.close();
-  }
+  const empty = new (db.constructor as typeof DatabaseSync)(":memory:");
+  const index = MIGRATIONS.findIndex((script) => {
+    empty.exec(script);
+    return schemaOf(empty) === found;
+  });
+  empty.close();
+  return index === -1 ? undefined : FIRST_VERSION + index;
 }
 
 function unusable(problem: string): StoreUnavailableError {

@@ -106,15 +106,10 @@ test("a backup of another database, and a migration of one, exit with 2 and name
     run("migrate"),
   ]);
   expect(results.map(({ status }) => status)).toEqual([2, 2, 2]);
-  expect(results[0]?.stderr).toMatch(
-    /"--dynamodb: This backs up SQLite only\. .* use point-in-time recovery\."/,
-  );
-  expect(results[1]?.stderr).toMatch(
-    /^error: --postgres: This backs up SQLite only\. .* use pg_dump or pg_basebackup\.$/m,
-  );
-  expect(results[2]?.stderr).toMatch(
-    /^error: --postgres: .* A SQLite database is migrated when it is opened\.$/m,
-  );
+  const [dynamodb, postgres, sqlite] = results.map(({ stderr }) => stderr);
+  expect(dynamodb).toMatch(/"--dynamodb: This backs up SQLite only\. .* use point-in-time recovery\."/);
+  expect(postgres).toMatch(/^error: --postgres: This backs up SQLite only\. .* pg_dump or pg_basebackup\.$/m);
+  expect(sqlite).toMatch(/^error: --postgres: .* A SQLite database is migrated when it is opened\.$/m);
 });
 
 test("a check beside a running store says what is wrong and how to repair it, and a rehearsal checks a backup", async () => {

@@ -58,7 +58,9 @@ test("a backup never replaces a file", async () => {
 test("a backup of no database, or into no folder, is an error and leaves no file", async () => {
   const folder = newFolder("empty");
   const to = join(folder, "copy.db");
-  for (const path of [join(folder, "missing.db"), directory])
+  const empty = newPath();
+  writeFileSync(empty, "");
+  for (const path of [join(folder, "missing.db"), directory, empty])
     await expect(backUpSqlite({ path, to })).rejects.toThrow(StoreUnavailableError);
   expect(readdirSync(folder)).toEqual([]);
   const path = await createDatabase();

@@ -38,10 +38,8 @@ export function createAccountStore(database: Database): AccountStore {
     values: [hash],
   });
 
-  const environment = {
-    text: `SELECT value FROM ${schema}.settings WHERE name = 'environment'`,
-    values: [],
-  };
+  const settingOf = (name: string) => `SELECT value FROM ${schema}.settings WHERE name = '${name}'`;
+  const environment = { text: settingOf("environment") };
 
   return {
     importedKeys: {
@@ -59,10 +57,7 @@ export function createAccountStore(database: Database): AccountStore {
         if (!isFree) throw keyOfAnother();
       },
 
-      async exist() {
-        const text = `SELECT 1 FROM ${schema}.settings WHERE name = 'imported_keys'`;
-        return (await read({ text, values: [] })).length > 0;
-      },
+      exist: async () => (await read({ text: settingOf("imported_keys") })).length > 0,
 
       findAccount: async (hash) => (await read(ownerOf(hash)))[0]?.[0] as string | undefined,
     },

@@ -273,9 +273,7 @@ export function splitState(rows: Rows = [], { length }: readonly string[]) {
 }
 
 /** Drivers differ in how they return a boolean. */
-export function isTrue(value: unknown): boolean {
-  return value === true || value === "t";
-}
+export const isTrue = (value: unknown): boolean => value === true || value === "t";
 
 /** `schema` is the name without quotation marks. */
 export async function migrateTables(

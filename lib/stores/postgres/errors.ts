@@ -41,9 +41,7 @@ export function isMissingTable(error: unknown): boolean {
   return hasState(error, ["42P01", "42703", "3F000"]);
 }
 
-export function isForbidden(error: unknown): boolean {
-  return hasState(error, ["42501"]);
-}
+export const isForbidden = (error: unknown): boolean => hasState(error, ["42501"]);
 
 /** True for the `StoreUnavailableError` of a wait for a lock. */
 export function isLocked(error: unknown): boolean {
@@ -171,6 +169,8 @@ const FORBIDDEN =
   "The role lacks a permission. GRANT it USAGE on the schema, SELECT, INSERT and UPDATE on its tables, and DELETE on " +
   "accounts, api_keys and outbox. Only the owner of the tables can switch the outbox on or off.";
 
+export const RESTORE = "Restore a backup or, if another program has these tables, use another ?schema=NAME.";
+
 /** Returns an error that is not one of an unusable database unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -187,6 +187,7 @@ export function toStoreError(error: unknown): unknown {
   const correction = isPasswordMissing ? REJECTED : isTlsMistake(error) ? TLS : TO_CORRECT[error.sqlState];
   if (correction !== undefined)
     return new StoreUnavailableError(correction, { cause: error, retryable: false });
-  const message = isForbidden(error) ? FORBIDDEN : "The database cannot be used.";
+  const incomplete = isMissingTable(error) && `A table or a column is missing. ${RESTORE}`;
+  const message = isForbidden(error) ? FORBIDDEN : incomplete || "The database cannot be used.";
   return new StoreUnavailableError(message, { cause: error });
 }

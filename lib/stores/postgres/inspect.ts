@@ -3,15 +3,14 @@ import { unpackChanges } from "../../orders/history.ts";
 import type { InspectedOrder, Inspection, Report } from "../check.ts";
 import { createAccountStore } from "./accounts.ts";
 import type { PostgresPool } from "./connection.ts";
-import { isTrue, openDatabase, readCatalogs } from "./database.ts";
+import { isTrue, migrateTables, openDatabase, readCatalogs } from "./database.ts";
 import { readTriggers } from "./outbox.ts";
-import { DEFAULT_SCHEMA, missingTables, OUTBOX_FUNCTION, OUTBOX_TRIGGERS } from "./schema.ts";
+import { DEFAULT_SCHEMA, OUTBOX_FUNCTION, OUTBOX_TRIGGERS, TABLES } from "./schema.ts";
 import type { Statement } from "./statement.ts";
 
 const PAGE_SIZE = 1_000;
 
-/** The tables, and what rejects wrong rows: it can be missing after an incomplete restore. */
-const TABLES = ["orders", "outbox", "accounts", "api_keys", "settings"];
+/** What rejects wrong rows: it can be missing after an incomplete restore. */
 const CONSTRAINTS: readonly (readonly [constraint: string, meaning: string])[] = [
   ...TABLES.map((table) => [`${table} p`, "primary key, so that a row can exist twice"] as const),
   ["api_keys f", "foreign key to accounts, so that a key can be without an account"],
@@ -32,14 +31,15 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
   /** Reports tables whose rows a policy can hide, or which the role may not read. False if there are any. */
   async function seesAll(report: Report): Promise<boolean> {
     const tables = await readCatalog({
-      text: `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT') FROM pg_catalog.pg_class
+      text: `SELECT relname, row_security_active(oid), has_table_privilege(oid, 'SELECT'), relpersistence = 'u' FROM pg_catalog.pg_class
              WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relname = ANY ($2::text[]) ORDER BY 1`,
       values: [schema, TABLES],
     });
-    if (!tables.some(([table]) => table === "settings")) throw missingTables(schemaName);
-    for (const [table, isHidden, isReadable] of tables) {
+    for (const [table, isHidden, isReadable, isUnlogged] of tables) {
       const disable = `Run 'ALTER TABLE ${schema}.${table} DISABLE ROW LEVEL SECURITY', or use its owner or a role with BYPASSRLS.`;
       const grant = `Run 'GRANT SELECT ON ${schema}.${table} TO' the role.`;
+      const log = `Run 'ALTER TABLE ${schema}.${table} SET LOGGED'.`;
+      if (isTrue(isUnlogged)) report(`table ${table}`, "It is UNLOGGED: a crash empties it.", log);
       if (isTrue(isHidden)) report(`table ${table}`, HIDDEN, disable);
       if (!isTrue(isReadable)) report(`table ${table}`, "This role may not read it.", grant);
     }
@@ -89,8 +89,9 @@ export function inspectPostgres(pool: PostgresPool, schemaName = DEFAULT_SCHEMA)
     async inspect(report) {
       // A table that the role cannot read as a whole is not read at all.
       const isReadable = await seesAll(report);
-      // Throws if the tables are of another version.
-      if (isReadable) await read({ text: "SELECT true" });
+      // Throws if a table is missing, or the tables are of another version.
+      const asIs = { existing: true, onlyIfEmpty: true, deadline: performance.now() + CALL_TIMEOUT_MS };
+      if (isReadable) await migrateTables(pool, { schema: schemaName, ...asIs });
       await inspectKeys(report);
       await inspectOutbox(report);
       if (!isReadable) return false;

@@ -1,5 +1,5 @@
 import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
-import { DatabaseError, isForbidden } from "./errors.ts";
+import { DatabaseError, isForbidden, RESTORE } from "./errors.ts";
 import type { Rows } from "./statement.ts";
 
 /**
@@ -127,6 +127,8 @@ END `)};
 CREATE UNIQUE INDEX api_keys_hash ON ${schema}.api_keys (hash);`,
 ];
 
+export const TABLES = ["orders", "outbox", "accounts", "api_keys", "settings"];
+
 /** The tables that the scripts from the second on change, and that whose lock keeps the requests out. */
 const MIGRATED_TABLES = ["settings", "orders", "api_keys"];
 
@@ -184,7 +186,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${toLiteral(schema)}) THEN
     CREATE SCHEMA ${name};
   END IF;
-  IF ${hasTablesSql(schema)} THEN
+  IF EXISTS (SELECT FROM ${tablesOf(schema)} AND tablename = 'settings') THEN
     SELECT value INTO STRICT version FROM ${name}.settings WHERE name = 'schema_version';
     IF version > ${to} THEN
       RAISE EXCEPTION 'The tables have schema version %, and this is for version ${to}. Upgrade store-orders.', version;
@@ -211,14 +213,10 @@ END `)};
 }
 
 /** Reads the catalogue: a function such as to_regclass() can return what this session knew before it had the lock. */
-function hasTablesSql(schema: string): string {
-  return `EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = ${toLiteral(schema)} AND tablename = 'settings')`;
-}
+const tablesOf = (schema: string) => `pg_catalog.pg_tables WHERE schemaname = ${toLiteral(schema)}`;
 
 /** The literal of a text, whether or not the session reads a backslash as the start of an escape. */
-export function toLiteral(text: string): string {
-  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
-}
+export const toLiteral = (text: string) => `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 
 export const DEFAULT_SCHEMA = "store_orders";
 
@@ -242,13 +240,14 @@ export async function migrate(
 ): Promise<MigrationResult> {
   const to = scripts.length;
   const readVersion = async () => {
-    const [[hasTables] = []] = await execute(`SELECT ${hasTablesSql(schema)}`);
-    const isEmpty = hasTables !== true && hasTables !== "t";
-    if (isEmpty && existing) throw missingTables(schema);
-    if (isEmpty) return 0;
+    const found = await execute(`SELECT tablename FROM ${tablesOf(schema)}`);
+    const missing = TABLES.filter((table) => !found.some(([name]) => name === table));
+    if (missing.length === TABLES.length && !existing) return 0;
+    if (missing.includes("settings")) throw missingTables(schema, missing);
     const text = `SELECT value FROM ${quoteSchema(schema)}.settings WHERE name = 'schema_version'`;
     const version = Number((await execute(text))[0]?.[0] ?? 0);
-    if (version !== to && (!(version < to) || onlyIfEmpty)) throw wrongVersion(version);
+    if (version !== to && (!(version > 0 && version < to) || onlyIfEmpty)) throw wrongVersion(version);
+    if (version === to && missing.length > 0) throw missingTables(schema, missing);
     return version;
   };
   // Tables of this version need no lock, which another session can hold.
@@ -284,14 +283,16 @@ export function wrongVersion(version: number): StoreUnavailableError {
     const message = "A newer version has migrated the database. Upgrade store-orders.";
     return new StoreUnavailableError(message, { cause, retryable: false });
   }
-  const message = Number.isNaN(version)
-    ? "The setting schema_version of the database is not a number. Correct it."
+  const message = !(version > 0)
+    ? `The table settings has no number above 0 as its schema_version. ${RESTORE}`
     : `The database has schema version ${version}, and this version needs ${SCHEMA_VERSION}. Run ${COMMAND}.`;
   return new StoreUnavailableError(message);
 }
 
-export function missingTables(schema: string): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `The schema ${quoteSchema(schema)} of the database has no tables of store-orders. Restore them, or create them with ${COMMAND}.`,
-  );
+function missingTables(schema: string, missing: readonly string[]): StoreUnavailableError {
+  const problem =
+    missing.length < TABLES.length
+      ? `lacks tables: ${missing.join(", ")}. ${RESTORE}`
+      : `of the database has no tables of store-orders. Restore them, or create them with ${COMMAND}.`;
+  return new StoreUnavailableError(`The schema ${quoteSchema(schema)} ${problem}`);
 }

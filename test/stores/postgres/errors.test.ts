@@ -16,7 +16,7 @@ const fromServer = (code: string, severity = "ERROR") =>
   Object.assign(new Error(`error ${code}`), { code, severity });
 
 describe("what a caller gets for an error", () => {
-  test.each(["53300", "57014", "57P01", "25006", "42P01", "55P03", "XX001", "42723"])(
+  test.each(["53300", "57014", "57P01", "25006", "55P03", "XX001", "42723"])(
     "%s: the database cannot be used",
     (code) => {
       const error = toStoreError(new DatabaseError(fromServer(code)));

@@ -9,7 +9,7 @@ beforeAll(async () => {
   server = await startPglite();
 });
 
-test("missing keys of tables, a key without its account and half of the limits are reported, with their repair", async () => {
+test("missing keys of tables, a key without its account, half of the limits and an unlogged table are reported, with their repair", async () => {
   const { accounts } = createPostgresStore({ pool: server.pool, schema: "damaged" });
   for (const id of ["gone", "half"])
     await accounts.create({ id, plan: "free", keys: [{ id: `${id}.1`, hash: id, createdAt: 0 }] });
@@ -24,9 +24,11 @@ test("missing keys of tables, a key without its account and half of the limits a
     ALTER TABLE api_keys DROP CONSTRAINT api_keys_account_fkey;
     ALTER TABLE settings DROP CONSTRAINT settings_pkey;
     UPDATE accounts SET per_day = 1 WHERE id = 'half';
-    DELETE FROM accounts WHERE id = 'gone'; RESET search_path`);
+    DELETE FROM accounts WHERE id = 'gone'; ALTER TABLE outbox SET UNLOGGED; RESET search_path`);
   const repair = "Add it as 'database migrate --print' prints it, once no row breaks it.";
+  const log = `Run 'ALTER TABLE "damaged".outbox SET LOGGED'.`;
   expect(await inspected()).toEqual([
+    ["table outbox", "It is UNLOGGED: a crash empties it.", log],
     ["table settings", "It has no valid primary key, so that a row can exist twice.", repair],
     [
       "table api_keys",

@@ -35,6 +35,7 @@ function unitCommand(...more: readonly string[]) {
 
 test("the systemd unit starts a service that prints nothing but lines of JSON", async () => {
   const { args, env } = unitCommand();
+  await cli.run(["accounts", "create", "acme", "--plan", "pro"], { env });
   const child = cli.spawn(args, { env });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr])
@@ -57,11 +58,8 @@ test("the systemd unit tries to start without end, except after a wrong option",
   expect(JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ code: "usage_error" });
 });
 
-test("the systemd unit lets the journal keep a line for each request that a process can answer", () => {
+test("the systemd unit waits for the file system of the database, and the journal keeps a line for each request", () => {
   expect([settings("LogRateLimitIntervalSec"), settings("LogRateLimitBurst")]).toEqual([["1s"], ["100000"]]);
-});
-
-test("the systemd unit waits for the file system of the database", () => {
   expect(settings("RequiresMountsFor")).toEqual([`/var/lib/${settings("StateDirectory")[0]}`]);
 });
 

@@ -21,6 +21,7 @@ export type { ResponseStream } from "./stream.ts";
 export interface ProxyResult {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[]>>;
   readonly body: string;
   readonly isBase64Encoded: boolean;
 }
@@ -63,9 +64,12 @@ export function createStreamingFunction({
 }
 
 function toMetadata({ status: statusCode, headers, body }: PlainResponse | Response) {
+  // `Headers` have several values for cookies only. The gateway merges these with the others.
+  const cookies = Symbol.iterator in headers ? headers.getSetCookie() : [];
   return {
     statusCode,
     headers: Symbol.iterator in headers ? Object.fromEntries(headers) : headers,
+    ...(cookies.length > 1 && { multiValueHeaders: { "set-cookie": cookies } }),
     body: body && toWebBody(body),
   };
 }

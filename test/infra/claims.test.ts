@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import type { Resource } from "@pulumi/pulumi";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claim, hostClaims, runsByEngine } from "../../infra/claims.ts";
+import type { HostDns } from "../../infra/domains/host-plan.ts";
 import { cloud } from "./harness/cloud.ts";
 import { type Outcome, ofType, run } from "./harness/program.ts";
 import { success } from "./harness/scenario.ts";
@@ -33,52 +36,61 @@ const twice = (subject: string, one: string, other: string, fix: string) =>
   `${subject} would belong to two components of this program, '${one}' and '${other}'. ${fix}`;
 const hostTwice = (other: string) => twice(`The host ${HOST}`, "a", other, TAKE_OUT);
 
-test.each<[string, Program, string]>([
-  ["the same host", { services: [withHost(a), withHost(b)] }, hostTwice("b")],
-  [
-    "the same host, deployed at the same time",
-    { services: [withHost(a), withHost(b)], together: true },
-    hostTwice("b"),
-  ],
-  [
-    "the same host with manual DNS",
-    { services: [withHost({ ...a, ...manual }), withHost({ ...b, ...manual })] },
-    hostTwice("b"),
-  ],
-  [
-    "a host of their own beside the service with the same one",
-    { services: [withHost(a)], hosts: [{ host: HOST }] },
-    hostTwice("hello"),
-  ],
-  [
-    "a second child of the service with its host",
-    { services: [withHost(a)], hosts: [{ host: HOST, isChild: true }] },
-    hostTwice("hello"),
-  ],
-  [
-    "the same name in the account",
-    { services: [{ name: "shop" }, { name: "shop-store-orders" }] },
-    twice(
-      "The name 'shop-store-orders-production' of alarms, dashboard and metrics",
-      "shop",
-      "shop-store-orders",
-      `${NAME}: infra/recovery.md#rename-a-component. Run 'pulumi up --refresh' after a rename.`,
-    ),
-  ],
-  [
-    "the same name for the resources of two hosts",
-    {
-      services: [
-        { name: "orders", primary: "eu.example.com" },
-        { name: "orders-eu", primary: "example.com" },
-      ],
-    },
-    twice("The name 'orders-eu-example-com' of the resources of a host", "orders", "orders-eu", `${NAME}.`),
-  ],
-])("two components cannot have %s: the preview fails with this reason alone", async (_, of, message) => {
-  const { code, errors } = await components(of, undefined, undefined, true);
-  expect(code).not.toBe(0);
-  expect(errors).toBe(message);
+describe("two components cannot have", () => {
+  test.each<[string, Program, string]>([
+    [
+      "the same host, deployed at the same time",
+      { services: [withHost(a), withHost(b)], together: true },
+      hostTwice("b"),
+    ],
+    [
+      "a host of their own beside the service with the same one",
+      { services: [withHost(a)], hosts: [{ host: HOST }] },
+      hostTwice("hello"),
+    ],
+    [
+      "the same name in the account",
+      { services: [{ name: "shop" }, { name: "shop-store-orders" }] },
+      twice(
+        "The name 'shop-store-orders-production' of alarms, dashboard and metrics",
+        "shop",
+        "shop-store-orders",
+        `${NAME}: infra/recovery.md#rename-a-component. Run 'pulumi up --refresh' after a rename.`,
+      ),
+    ],
+  ])("%s: the preview fails with this reason alone", async (_, of, message) => {
+    const { code, errors } = await components(of, undefined, undefined, true);
+    expect(code).not.toBe(0);
+    expect(errors).toBe(message);
+  });
+
+  // A run without an engine.
+  beforeEach(() => void runsByEngine.set("", { claims: [], tables: new Set() }));
+  afterEach(() => void runsByEngine.delete(""));
+  const managed = { provider: "cloudflare", zoneId: "zone", comment: "mine", routing: "managed" } as const;
+  const unmanaged = { provider: "manual", certificates: [] } as const;
+  const claimHost = (by: string, name: string, host = HOST, dns: HostDns = unmanaged, parent?: Resource) =>
+    claim({} as Resource, by, hostClaims(name, { host, dns }), parent);
+
+  test.each([managed, unmanaged])("the same host, with the DNS provider $provider", (dns) => {
+    claimHost("a", "first", HOST, dns);
+    expect(() => claimHost("b", "second", HOST, dns)).toThrow(hostTwice("b"));
+  });
+
+  test("the same name for the resources of two hosts", () => {
+    claimHost("orders", "eu", "eu.example.com");
+    const subject = "The name 'eu' of the resources of a host";
+    expect(() => claimHost("shop", "eu", "example.com")).toThrow(
+      twice(subject, "orders", "shop", `${NAME}.`),
+    );
+  });
+
+  test("a host as two children of the service that has it", () => {
+    const service = {} as Resource;
+    claim(service, "a", hostClaims("name", { host: HOST, dns: unmanaged }));
+    claimHost("first", "name", HOST, unmanaged, service);
+    expect(() => claimHost("second", "name", HOST, unmanaged, service)).toThrow(hostTwice("second"));
+  });
 });
 
 test("two components can have hosts of their own, and one that could not be deployed claims nothing", async () => {

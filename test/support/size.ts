@@ -8,7 +8,7 @@ export const SIZE_LIMITS = [
     unit: "lines",
     max: 33_700,
   },
-  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 59_950 },
+  { part: "test", files: ["test/**/*.{ts,mjs,js,sh,css}"], unit: "lines", max: 60_000 },
   {
     part: "documents",
     files: ["*.md", "{.github,lib,infra,test,findings}/**/*.md"],

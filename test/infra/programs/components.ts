@@ -15,8 +15,6 @@ export interface Service extends Omit<SettingsInput, "domains"> {
 
 export interface OwnHost {
   readonly host: string;
-  /** Whether it is a child of the first service. */
-  readonly isChild?: boolean;
 }
 
 const config = new pulumi.Config("components");
@@ -35,8 +33,7 @@ async function deploy({ name, primary, region, isRejected = false, ...settings }
 
 const deployed = config.getBoolean("together") ? await Promise.all(services.map(deploy)) : [];
 for (const service of config.getBoolean("together") ? [] : services) deployed.push(await deploy(service));
-for (const { host, isChild = false } of config.getObject<readonly OwnHost[]>("hosts") ?? []) {
+for (const { host } of config.getObject<readonly OwnHost[]>("hosts") ?? []) {
   const dns = { provider: "cloudflare", zoneId: "zone", comment: "mine", routing: "managed" } as const;
-  const options = isChild && deployed[0] ? { parent: deployed[0] } : {};
-  new CustomDomain("hello", { host, dns, restApi: "api1", stageName: "live" }, options);
+  new CustomDomain("hello", { host, dns, restApi: "api1", stageName: "live" });
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { settleWithin } from "../core/concurrency.ts";
+import { assertOptions } from "../core/errors.ts";
 import { MAX_STORE_CALL_MS } from "../core/time.ts";
 import { createServer, listen } from "../node/listen.ts";
 import type { Metrics } from "./metrics.ts";
@@ -27,6 +28,7 @@ export interface MetricsServer {
 
 /** Serves `GET /metrics` and `GET /domains/ask` on an address of its own. Rejects if the address is in use or invalid. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  assertOptions(options, ["metrics", "isCustomHost", "host", "port"]);
   const { host = "127.0.0.1", port = 9464, isCustomHost = () => false } = options;
   const { registry } = options.metrics;
 

@@ -148,16 +148,17 @@ test.each([Number.NaN, -1, 1.5, 65_536, null, "", "8787", "orders"])(
   },
 );
 
-test("an empty host is rejected, because Node would listen on every address of the machine", async () => {
+test("an empty or mistyped host is rejected, as Node would listen on every address, or the server on another one", async () => {
   const handler = createHandler({ store: createMemoryStore() });
   const registry = { metrics: async () => "", contentType: "text/plain" } as never;
   const servers = await Promise.allSettled([
     startNodeServer({ handler, host: "", port: 0 }),
     startMetricsServer({ metrics: { registry }, host: "", port: 0 }),
+    startMetricsServer({ metrics: { registry }, hots: "10.0.0.5", port: 0 } as never),
   ]);
   for (const server of servers) if (server.status === "fulfilled") await server.value.close();
-  const reason = { code: "invalid_input", message: expect.stringMatching(/^host: /) };
-  expect(servers).toMatchObject(Array(2).fill({ status: "rejected", reason }));
+  const reason = { code: "invalid_input", message: expect.stringMatching(/^ho(st|ts): /) };
+  expect(servers).toMatchObject(Array(3).fill({ status: "rejected", reason }));
 });
 
 test("a server that is not one of node:net, as in Bun, is closed by its own method", async () => {

@@ -5,6 +5,7 @@ import {
   waitUntilTableExists,
   waitUntilTableNotExists,
 } from "@aws-sdk/client-dynamodb";
+import { assertOptions } from "../../core/errors.ts";
 import { createDynamodbClient, send } from "./client.ts";
 import {
   createTableInput,
@@ -36,9 +37,11 @@ export async function deleteDynamodbTables(options: DynamodbTablesOptions): Prom
 }
 
 async function forEachTable(
-  { client: given, ...naming }: DynamodbTablesOptions,
+  options: DynamodbTablesOptions,
   task: (client: DynamoDBClient, table: TableDefinition) => Promise<void>,
 ): Promise<void> {
+  assertOptions(options, ["prefix", "tables", "client"]);
+  const { client: given, ...naming } = options;
   const client = given ?? createDynamodbClient();
   try {
     await Promise.all(Object.values(tableDefinitions(naming)).map((table) => task(client, table)));

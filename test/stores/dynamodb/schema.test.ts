@@ -183,8 +183,11 @@ test("an account that a newer version changes while it is deleted stays", async 
   await expect(store.accounts.find("acme")).rejects.toMatchObject(UNAVAILABLE);
 });
 
-test("tables that are deleted are gone, and can be deleted again", async () => {
+test("tables that are deleted are gone, and can be deleted again; with a mistyped option, nothing is", async () => {
   const tables = { prefix, client: emulator.client };
+  const mistyped = deleteDynamodbTables({ ...tables, clinet: 1 } as never);
+  await expect(mistyped).rejects.toThrow("Did you mean 'client'?");
+  await store.orders.find(1n);
   for (let time = 0; time < 2; time++) await deleteDynamodbTables(tables);
   await expect(store.orders.find(1n)).rejects.toThrow(/table '.*' does not exist/);
   const client = clientFor("http://127.0.0.1:1");

@@ -25,10 +25,7 @@ test.each([
   async (_how, messages, reason) => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
-      socket.once("data", () => {
-        socket.write(Buffer.concat([AUTHENTICATED, ...messages]));
-        if (messages.includes(ENDED)) socket.end();
-      });
+      socket.once("data", () => socket.write(Buffer.concat([AUTHENTICATED, ...messages])));
     });
     const url = `postgres://app@127.0.0.1:${await listenOn(server)}/shop`;
     const store = createPostgresStore({ connectionString: url });

@@ -1,5 +1,4 @@
 import type { Issue } from "../core/errors.ts";
-import type { Instant } from "../core/time.ts";
 import { isDateTime } from "../orders/order.ts";
 import { OPENAPI_PATH } from "./path.ts";
 import type { HeaderFields } from "./reply.ts";
@@ -24,10 +23,6 @@ export function deprecationHeaders({ since, sunset, link }: Deprecation, path: s
     sunset: new Date(sunset).toUTCString(),
     link: ["deprecation", "sunset"].map((rel) => `<${target}>; rel="${rel}"; type="${type}"`).join(", "),
   };
-}
-
-export function isSunset({ sunset }: Deprecation, at: Instant): boolean {
-  return at >= Date.parse(sunset);
 }
 
 export function findDeprecationIssues({ since, sunset, link }: Deprecation): readonly Issue[] {

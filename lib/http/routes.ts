@@ -2,7 +2,6 @@ import type { Clock } from "../core/time.ts";
 import { parseInt64 } from "../orders/int64.ts";
 import type { OrderStore } from "../orders/order-store.ts";
 import { performStoreOperation, type StoreOperation, type StoreOutcome } from "../orders/store-operation.ts";
-import { isSunset } from "./deprecation.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import {
   allowedMethods,
@@ -83,7 +82,7 @@ function prepareCall(
   { orders, clock }: Resources,
 ): PreparedCall {
   const { deprecation } = operation;
-  if (deprecation !== undefined && isSunset(deprecation, clock()))
+  if (deprecation !== undefined && clock() >= Date.parse(deprecation.sunset))
     return answered({ error: "operation_sunset" }, operation);
   const parameters = readParameters(operation.parameters, match);
   if (parameters === undefined) return answered({ error: notFound }, operation);

@@ -1,5 +1,3 @@
-import { assertLimits } from "../core/time.ts";
-
 /** Limits on the resources that one client can occupy. Times are in milliseconds. */
 export interface ConnectionLimits {
   /** Time to receive the head of a request, the first one from the start of the connection. @default 10_000 */
@@ -22,12 +20,6 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   writeTimeoutMs: 30_000,
   maxConnections: 10_000,
 };
-
-export function resolveLimits(given: Partial<ConnectionLimits> = {}): ConnectionLimits {
-  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...given };
-  assertLimits({ ...limits }, "limits.");
-  return limits;
-}
 
 export const MAX_HEADER_BYTES = 16 * 1024;
 

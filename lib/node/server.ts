@@ -5,14 +5,19 @@ import type { Duplex } from "node:stream";
 // The global ones can be faked by a test, which would then wait for the connections of its server.
 import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import { assertOptions, invalidInput } from "../core/errors.ts";
-import { MAX_TIMER_MS } from "../core/time.ts";
+import { assertLimits, MAX_TIMER_MS } from "../core/time.ts";
 import { BODY_METHODS } from "../http/body.ts";
 import { callHandler } from "../http/call-handler.ts";
 import type { ErrorCode } from "../http/errors.ts";
 import type { Handler } from "../http/options.ts";
 import { Connection, type HeldInput } from "./connection.ts";
 import { type NodeHandlerOptions, NodeRequestHead } from "./handler.ts";
-import { type ConnectionLimits, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, resolveLimits } from "./limits.ts";
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+  MAX_HEADER_BYTES,
+  MAX_HEADER_FIELDS,
+} from "./limits.ts";
 import { createServer, listen } from "./listen.ts";
 import { callerAddress, countProxies, hasBody, parserErrorCode, validateRequest } from "./request.ts";
 import { sendAndClose, sendResponse } from "./response.ts";
@@ -46,7 +51,8 @@ export async function startNodeServer(options: NodeServerOptions): Promise<NodeS
   assertOptions(options, ["handler", "host", "port", "trustProxy", "limits"]);
   const { handler, host = "127.0.0.1", port = 8787, trustProxy = false } = options;
   const proxies = countProxies(trustProxy);
-  const limits = resolveLimits(options.limits);
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...options.limits };
+  assertLimits(limits, "limits.");
   const connections = new Map<Socket, Connection>();
   const heldInput: HeldInput = { bytes: 0, connections: new Set() };
   let closing = false;

@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/account-store.ts";
 import type { BanPolicy } from "../accounts/admission.ts";
 import type { FindAccount } from "../accounts/imported-keys.ts";
-import { assertOptions, InvalidInputError } from "../core/errors.ts";
+import { assertOptions, InvalidInputError, invalidInput } from "../core/errors.ts";
 import type { HookErrorReporter } from "../core/hooks.ts";
 import type { Clock } from "../core/time.ts";
 import type { HostRouter } from "../domains/routing.ts";
@@ -78,8 +78,9 @@ const OPTION_NAMES =
 
 /** Throws `InvalidInputError` for an option of an unknown name, and for a header that cannot have a key. */
 export function validateOptions(options: HandlerOptions): void {
-  const { keys, openapi } = options;
+  const { hosts, keys, openapi } = options;
   assertOptions(options, OPTION_NAMES.split(" "));
+  if (hosts && typeof hosts !== "function") throw invalidInput("hosts", "Pass a function: () => table.");
   validateKeySource(keys);
   assertOptions(openapi, ["title", "description", "contact", "servers", "docsUrl"], "openapi.");
   assertOptions(openapi?.contact, ["name", "url", "email"], "openapi.contact.");

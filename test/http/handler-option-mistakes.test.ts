@@ -95,6 +95,11 @@ test("options that resemble none are reported with all that there are", () => {
   ]);
 });
 
+test("hosts that are no function are reported at startup", () => {
+  const problems = problemsOf({ store: createMemoryStore(), hosts: {} });
+  expect(problems).toEqual(["hosts: Pass a function: () => table."]);
+});
+
 test("every option is known", () => {
   const { store: _, ...names }: Record<keyof HandlerOptions, undefined> = {
     ...{ store: undefined, clock: undefined, banPolicy: undefined, plans: undefined },

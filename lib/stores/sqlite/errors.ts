@@ -3,6 +3,7 @@ import { isStoreUnavailable, StoreUnavailableError } from "../../core/errors.ts"
 const BUSY = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const NOT_WRITABLE = [8, 14]; // SQLITE_READONLY, SQLITE_CANTOPEN
+const IOERR_SHMSIZE = 4874;
 const CONSTRAINT = 19;
 
 /**
@@ -30,8 +31,9 @@ export function isSqliteError(error: unknown): error is Error & { readonly errco
 
 export const isBusy = (error: unknown) => BUSY.includes(primaryCode(error));
 
-/** Also of the files that SQLite keeps beside the database. */
-export const isNotWritable = (error: unknown) => NOT_WRITABLE.includes(primaryCode(error));
+/** Also of the files that SQLite keeps beside the database, for example because the disk is full. */
+export const isNotWritable = (error: unknown) =>
+  NOT_WRITABLE.includes(primaryCode(error)) || (isSqliteError(error) && error.errcode === IOERR_SHMSIZE);
 
 export const isConstraint = (error: unknown) => primaryCode(error) === CONSTRAINT;
 

@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { runProgram } from "../../../lib/cli/program.ts";
 import { nextTurn } from "../../../lib/core/time.ts";
 import { createSqliteStore } from "../../../lib/stores/sqlite/index.ts";
+import { limitFiles, reasonToSkip } from "../../faults/sqlite/disk-limit.ts";
 import { useCommandLine } from "../../support/command-line.ts";
 import { noPosix, skipsBecause } from "../../support/skip-reason.ts";
 
@@ -97,6 +98,20 @@ test("a backup does not overwrite a file, and needs a folder", async () => {
   expect(missing).toMatchObject({ status: 2, stdout: "" });
   expect(missing.stderr).toBe("error: no/such/folder.db: The folder of the file does not exist (ENOENT).\n");
 });
+
+test.skipIf(skipsBecause("commands on a full disk", reasonToSkip()))(
+  "on a full disk, a database that nobody has open is read",
+  async () => {
+    await createSqliteStore({ path: pathOf("full.db") }).close();
+    limitFiles(process.pid, 16_384);
+    try {
+      for (const command of ["orders export", "database check"])
+        expect(await cli.run([...command.split(" "), "--database", "full.db"])).toMatchObject({ status: 0 });
+    } finally {
+      limitFiles(process.pid, "unlimited");
+    }
+  },
+);
 
 test("a backup of another database, and a migration of one, exit with 2 and name the alternative", async () => {
   const run = async (...args: string[]) => cli.run(["database", ...args]);

@@ -132,7 +132,8 @@ export function defineDatabase(group: Command, context: CommandContext): void {
       const postgres = await import("../../stores/postgres/index.ts");
       if (kind !== "postgres") return void (await terminal.print(postgres.postgresMigrationSql()));
       const { name: database, ...options } = readPostgresUrl(location);
-      if (print) return void (await terminal.print(postgres.postgresMigrationSql(options)));
+      if (print)
+        return void (await terminal.print(postgres.postgresMigrationSql({ schema: options.schema })));
       const onBlocked = (message: string) =>
         terminal.log(flags.json ? toPrintedJson({ code: "blocked", message }) : message);
       const migrated = await postgres.migratePostgres({ ...options, poolSize, onBlocked });

@@ -1,4 +1,4 @@
-import { invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
+import { assertOptions, invalidInput, NewerSchemaError, StoreUnavailableError } from "../../core/errors.ts";
 import { DatabaseError, isForbidden, RESTORE } from "./errors.ts";
 import type { Rows } from "./statement.ts";
 
@@ -158,7 +158,9 @@ export function quoteSchema(name: string): string {
  * The SQL that creates or migrates the tables, for those who apply it themselves: one statement, so that it has an effect
  * as a whole or not at all. On tables of this version it changes nothing, on those of a newer one it fails.
  */
-export function postgresMigrationSql({ schema = DEFAULT_SCHEMA }: { readonly schema?: string } = {}): string {
+export function postgresMigrationSql(options: { readonly schema?: string | undefined } = {}): string {
+  assertOptions(options, ["schema"]);
+  const { schema = DEFAULT_SCHEMA } = options;
   return migrationSql(schema, MIGRATIONS, LONG_LOCK_WAIT_SQL);
 }
 

@@ -384,4 +384,5 @@ test.each(["", "pg_shop", "a\0b", "ä".repeat(32), "a".repeat(64), 5])(
 
 test.each(["a", "apg_", "a".repeat(63), `${"ä".repeat(31)}a`])("%j is the name of a schema", (schema) => {
   expect(postgresMigrationSql({ schema })).toContain(`CREATE SCHEMA "${schema}";`);
+  expect(() => postgresMigrationSql({ shema: schema } as never)).toThrow("Did you mean 'schema'?");
 });

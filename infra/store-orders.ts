@@ -65,7 +65,7 @@ export interface StoreOrdersArgs {
 
 /** A rename of a component that is deployed deletes the alarms of the other one, which have the same names. */
 const RENAME =
-  "Choose another name for one of them: infra/recovery.md#rename-a-component. Run 'pulumi up --refresh' after a rename.";
+  "Choose another name for one of them: infra/recovery.md#rename-a-component. Run 'npx pulumi up --refresh' after a rename.";
 
 /** The whole service. Its name is the prefix of all names in it, including those of the tables. */
 export class StoreOrders extends pulumi.ComponentResource {

@@ -104,7 +104,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 const NO_OUTPUT =
   "There is no output: no update of the stack has ended, or it has no such output. Run 'npx pulumi up' first, and read its error if it fails.";
-const HINT = "Pass what 'pulumi stack output domains --json' prints.";
+const HINT = "Pass what 'npx pulumi stack output domains --json' prints.";
 
 /** The zone of a record. Without one, the record's name tells: it is relative to the zone. */
 function zoneOf(host: string, { zone, name }: { readonly zone?: string | undefined; readonly name: string }) {

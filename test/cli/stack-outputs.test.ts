@@ -122,7 +122,7 @@ test("what is no output of a stack is rejected, with the place of each problem",
       () => expect.fail("it is accepted"),
       ({ issues }: InvalidInputError) => issues.map(({ path, message }) => `${path}: ${message}`),
     );
-  const hint = "--stack: Pass what 'pulumi stack output domains --json' prints.";
+  const hint = "--stack: Pass what 'npx pulumi stack output domains --json' prints.";
   const wrong = {
     ...{ "a.example.com": host({ name: "a" }, "boss"), "b.example.com": host("[secret]") },
     ...{ "c.example.com": host({ name: 5, value: 7 }), "d.example.com": { state: "lively" } },

@@ -55,7 +55,7 @@ describe("two components cannot have", () => {
         "The name 'shop-store-orders-production' of alarms, dashboard and metrics",
         "shop",
         "shop-store-orders",
-        `${NAME}: infra/recovery.md#rename-a-component. Run 'pulumi up --refresh' after a rename.`,
+        `${NAME}: infra/recovery.md#rename-a-component. Run 'npx pulumi up --refresh' after a rename.`,
       ),
     ],
   ])("%s: the preview fails with this reason alone", async (_, of, message) => {

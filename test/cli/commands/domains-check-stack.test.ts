@@ -131,6 +131,6 @@ describe("domains check --stack", () => {
   ])("%s instead of outputs exits with 2 and what to pass", async (input, problem) => {
     const { status, stdout, stderr } = await cli.run(["domains", "check", "--stack", "-"], { input });
     expect([status, stdout]).toEqual([2, ""]);
-    expect(stderr).toBe(`error: ${problem} Pass what 'pulumi stack output domains --json' prints.\n`);
+    expect(stderr).toBe(`error: ${problem} Pass what 'npx pulumi stack output domains --json' prints.\n`);
   });
 });

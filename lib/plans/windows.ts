@@ -57,8 +57,10 @@ export function resetCounts({ minute, day }: Usage): Usage {
 
 /** Adds a number to the counts of both windows, which stay at least zero. */
 export function changeCounts({ minute, day }: Usage, more: number): Usage {
-  const change = ({ start, count }: WindowUsage) => ({ start, count: Math.max(0, count + more) });
-  return { minute: change(minute), day: change(day) };
+  return {
+    minute: { start: minute.start, count: Math.max(0, minute.count + more) },
+    day: { start: day.start, count: Math.max(0, day.count + more) },
+  };
 }
 
 /** The state of both windows at an instant. */

@@ -156,7 +156,6 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   try {
     store = createSqliteStore({ path, existing: !create });
   } catch (error) {
-    if (isNotWritable(Object(error).cause)) assertReadable(path, error);
     if (create || !isNotWritable(Object(error).cause) || !statSync(path).isFile()) throw error;
     store = createSqliteStore({ path, readOnly: true });
   }
@@ -167,23 +166,16 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }
 
-/** The database may have been created by another user than that of the service, such as root. */
-function assertReadable(path: string, cause: unknown): void {
-  try {
-    if (existsSync(path)) accessSync(path, constants.R_OK);
-  } catch (error) {
-    const message = `${path} cannot be opened. ${explainFileError(error, "read")} Run this as its owner, or change its owner.`;
-    throw new StoreUnavailableError(message, { cause });
-  }
-}
-
-/** Throws `InvalidInputError` unless a path leads to a file or, with `create`, to nothing. To open a FIFO would wait for a writer. */
+/** Throws `InvalidInputError` unless a path leads to a file that can be read or, with `create`, to nothing. To open a FIFO would wait for a writer. */
 export function requireDatabase(path: string, { argument = "--database", create = false } = {}): void {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile()) accessSync(path, constants.R_OK);
   } catch (error) {
-    throw invalidInput(argument, `${path} cannot be opened. ${explainFileError(error, "read")}`);
+    // Another user, such as root, may have created it.
+    const fix = found === undefined ? "" : " Run this as its owner, or change its owner.";
+    throw invalidInput(argument, `${path} cannot be opened. ${explainFileError(error, "read")}${fix}`);
   }
   if (found?.isFile() || (found === undefined && create)) return;
   if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);

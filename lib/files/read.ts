@@ -50,6 +50,8 @@ export function explainFileError(error: unknown, verb: "read" | "written"): stri
     EPERM: denied,
     ELOOP: isRead ? "Its symbolic links have no end" : "This is a link; name the file that it leads to",
     EISDIR: "This is a directory; name a file",
+    ENOSPC: "The disk is full",
+    EROFS: "The disk can only be read",
   };
   return `${reasons[code] ?? `The file cannot be ${verb}`} (${code}).`;
 }

@@ -1,4 +1,4 @@
-import { type SpawnOptionsWithoutStdio, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -166,24 +166,26 @@ test.skipIf(skipsBecause("a database of another user", notRoot))(
     for (const path of [cli.directory, directory]) chmodSync(path, 0o777);
     const path = join(directory, "shared.db");
     await createSqliteStore({ path }).close();
-    const list = (options: SpawnOptionsWithoutStdio) =>
-      waitForExit(spawn(process.execPath, [bin, "accounts", "list", "--database", path], options));
+    const nobody = { uid: 65_534, gid: 65_534 };
+    const run = (command: string, user = {}) => {
+      const options = { env: baseEnvironment(), cwd: "/", ...user };
+      return waitForExit(spawn(process.execPath, [bin, ...command.split(" "), "--database", path], options));
+    };
     chmodSync(path, 0o666);
-    const other = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    const other = await run("accounts list", nobody);
     expect(other).toMatchObject({ status: 0, stderr: expect.stringContaining(`Run 'chmod 600 ${path}'`) });
-    const owner = await list({ env: baseEnvironment(), cwd: "/" });
-    expect(owner).toMatchObject({ status: 0, stderr: "" });
-    const denied = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    expect(await run("accounts list")).toMatchObject({ status: 0, stderr: "" });
     const fix = "You have no permission: the file cannot be read (EACCES). Run this as its owner, or change";
-    expect(denied).toMatchObject({
-      status: 3,
-      stderr: expect.stringContaining(`${path} cannot be opened. ${fix}`),
-    });
+    for (const command of ["accounts list", `database rehearse ${path}`]) {
+      const { status, stderr } = await run(command, nobody);
+      const message = expect.stringContaining(`${path} cannot be opened. ${fix}`);
+      expect([command, status, stderr]).toEqual([command, 2, message]);
+    }
     // The user that opens it owns it now, and can only read it.
     chownSync(path, 65_534, 65_534);
     chmodSync(path, 0o444);
     chmodSync(directory, 0o555);
-    const reader = await list({ env: baseEnvironment(), cwd: "/", uid: 65_534, gid: 65_534 });
+    const reader = await run("accounts list", nobody);
     expect(reader).toMatchObject({ status: 0, stderr: expect.not.stringContaining("another user") });
   },
 );

@@ -88,7 +88,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
           const location = join(folder, "restored.db");
           const writtenAt = statSync(file).mtime.toISOString();
           const copy = createWriteStream(location, { mode: 0o600 });
-          await pipeline(createReadStream(file), copy, { signal: stop });
+          await pipeline(createReadStream(file), copy, { signal: stop }).catch(explainWriting(location));
           try {
             const store = createSqliteStore({ path: location, existing: true });
             await store.check().finally(store.close);
@@ -112,10 +112,7 @@ export function defineDatabase(group: Command, context: CommandContext): void {
         if (kind !== "sqlite") throw invalidInput(`--${STORES[kind].option}`, BACKUP_HINTS[kind]);
         requireDatabase(location);
         const options = { path: location, to: file, signal: stop };
-        const result = await backUpSqlite(options).catch((error: unknown) => {
-          const isOfSystem = error instanceof Error && "syscall" in error;
-          throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
-        });
+        const result = await backUpSqlite(options).catch(explainWriting(file));
         if (!result.ok) throw invalidInput(file, FILE_EXISTS);
         await printResult(context, { database: location, backup: file, bytes: statSync(file).size });
       }),
@@ -163,6 +160,12 @@ function explainBackup(error: unknown): string {
   if (isStoreUnavailable(error) && error.cause === undefined) return error.message;
   throw error;
 }
+
+/** Returns a function that throws an error again, one of the system as one of a file that is written. */
+const explainWriting = (file: string) => (error: unknown) => {
+  const isOfSystem = error instanceof Error && "syscall" in error;
+  throw isOfSystem ? invalidInput(file, explainFileError(error, "written")) : error;
+};
 
 /** Creates a folder beside the backup, or that of temporary files if the backup is where nothing can be written. */
 function createRehearsalFolder(file: string): string {

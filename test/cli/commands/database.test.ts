@@ -107,6 +107,11 @@ test.skipIf(skipsBecause("commands on a full disk", reasonToSkip()))(
     try {
       for (const command of ["orders export", "database check"])
         expect(await cli.run([...command.split(" "), "--database", "full.db"])).toMatchObject({ status: 0 });
+      const { status, stderr } = await cli.run(["database", "rehearse", "full.db"]);
+      const message = expect.stringMatching(
+        /^error: \S+restored\.db: The file cannot be written \(EFBIG\)\.\n$/,
+      );
+      expect([status, stderr, globSync(pathOf("full.db.*"))]).toEqual([2, message, []]);
     } finally {
       limitFiles(process.pid, "unlimited");
     }

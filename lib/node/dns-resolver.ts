@@ -87,8 +87,8 @@ function createResolve(
   recursive: boolean,
 ) {
   return async <T extends RecordType>(name: string, type: T): Promise<DnsAnswer<T>> => {
-    // A name that is too long cannot exist, and cannot be encoded.
-    if (name.length > 253 || name.split(".").some((label) => label.length > 63))
+    // A name that is too long, or has an empty label, cannot exist, and cannot be encoded.
+    if (name.length > 253 || /^\.|\.\./.test(name) || name.split(".").some((label) => label.length > 63))
       return { outcome: "nxdomain" };
     let failure: DnsFailure | undefined;
     const tried = new Set<Server>();

@@ -204,11 +204,12 @@ test("a name server is asked without recursion, and only what it says about its 
   expect(await resolver?.("lame.org", "SOA")).toEqual(lame);
 });
 
-test("a name that is too long for DNS does not exist, and is not queried", async () => {
+test("a name that is too long for DNS, or has an empty label, does not exist, and is not queried", async () => {
   await using server = await startRawDnsServer(() => ({}));
   const resolver = createDnsResolver({ servers: [server.address] });
   const long = `${"a".repeat(63)}.`.repeat(4);
   expect(await resolver(`${long}com`, "A")).toEqual({ outcome: "nxdomain" });
-  expect(await resolver(`${"a".repeat(64)}.com`, "A")).toEqual({ outcome: "nxdomain" });
+  for (const name of [`${"a".repeat(64)}.com`, ".example.com", "a..example.com"])
+    expect(await resolver(name, "A")).toEqual({ outcome: "nxdomain" });
   expect(server.queries).toBe(0);
 });

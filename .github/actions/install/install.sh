@@ -4,7 +4,8 @@ set -euo pipefail
 archives=~/.cache/pulumi-archives
 mkdir -p "$archives"
 
-version() { node -p "require('./package.json').devDependencies['$1']"; }
+versions='const { devDependencies: v } = require("./package.json"); [v.pulumi, v["@pulumi/aws"], v["@pulumi/cloudflare"]].join(" ")'
+read -r cli_version aws_version cloudflare_version < <(node -p "$versions")
 
 # fetch FILE URL SHA256: downloads an archive unless it is cached, and stops if it is not the expected one.
 fetch() {
@@ -16,15 +17,15 @@ fetch() {
   echo "$3  $archives/$1" | sha256sum --check --quiet
 }
 
-cli=pulumi-v$(version pulumi)-linux-x64.tar.gz
-aws=pulumi-resource-aws-v$(version @pulumi/aws)-linux-amd64.tar.gz
-cloudflare=pulumi-resource-cloudflare-v$(version @pulumi/cloudflare)-linux-amd64.tar.gz
+cli=pulumi-v$cli_version-linux-x64.tar.gz
+aws=pulumi-resource-aws-v$aws_version-linux-amd64.tar.gz
+cloudflare=pulumi-resource-cloudflare-v$cloudflare_version-linux-amd64.tar.gz
 fetch "$cli" https://get.pulumi.com/releases/sdk "$CLI_SHA256"
 fetch "$aws" https://get.pulumi.com/releases/plugins "$AWS_SHA256"
 fetch "$cloudflare" https://get.pulumi.com/releases/plugins "$CLOUDFLARE_SHA256"
 
-home=~/.pulumi/versions/$(version pulumi)/bin
+home=~/.pulumi/versions/$cli_version/bin
 mkdir -p "$home"
 tar -xzf "$archives/$cli" --strip-components=1 -C "$home"
-npm run --silent pulumi -- plugin install resource aws "$(version @pulumi/aws)" --file "$archives/$aws"
-npm run --silent pulumi -- plugin install resource cloudflare "$(version @pulumi/cloudflare)" --file "$archives/$cloudflare"
+npm run --silent pulumi -- plugin install resource aws "$aws_version" --file "$archives/$aws"
+npm run --silent pulumi -- plugin install resource cloudflare "$cloudflare_version" --file "$archives/$cloudflare"

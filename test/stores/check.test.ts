@@ -69,10 +69,10 @@ async function fill(store: Store, orders = ORDERS): Promise<void> {
   }
 }
 
-/** A copy of the healthy SQLite database, which SQL has changed by hand. */
+/** A copy of a healthy SQLite database, which SQL has changed by hand. */
 function changedCopy(change: (db: DatabaseSync) => void): string {
   const copy = newPath();
-  cpSync(path, copy);
+  cpSync(small, copy);
   const db = new DatabaseSync(copy, { enableForeignKeyConstraints: false });
   change(db);
   db.close();
@@ -80,20 +80,23 @@ function changedCopy(change: (db: DatabaseSync) => void): string {
 }
 
 const HEALTHY = { found: [], orders: ORDERS, accounts: 3, findings: 0 };
+const FEW = 60;
 
 const emulator = useEmulator();
 const { newPath } = temporaryDirectory();
-const path = newPath();
+const [path, small] = [newPath(), newPath()];
 let pglite: Pglite;
 
 beforeAll(async () => {
-  const store = createSqliteStore({ path });
-  await fill(store);
-  await store.close();
+  for (const file of [path, small]) {
+    const store = createSqliteStore({ path: file });
+    await fill(store, file === small ? FEW : ORDERS);
+    await store.close();
+  }
   pglite = await startPglite();
   await fill(createPostgresStore({ pool: pglite.pool }));
   await createDynamodbTables({ prefix: "check", client: emulator.client });
-  await fill(createDynamodbStore({ prefix: "check", client: emulator.client }), 60);
+  await fill(createDynamodbStore({ prefix: "check", client: emulator.client }), FEW);
 });
 
 /** Mistakes in the tables of both SQL stores: one for each column. `check-findings.test.ts` has what can be wrong with it. */
@@ -122,7 +125,7 @@ test("a healthy database has no findings, in every store", async () => {
   expect(await findings(inspectSqlite(path))).toEqual(HEALTHY);
   expect(await findings(inspectPostgres(pglite.pool))).toEqual(HEALTHY);
   const dynamodb = inspectDynamodb({ prefix: "check" }, emulator.client);
-  expect(await findings(dynamodb)).toEqual({ ...HEALTHY, orders: 60 });
+  expect(await findings(dynamodb)).toEqual({ ...HEALTHY, orders: FEW });
 });
 
 test("each mistake in a SQLite database is found alone, as are rows without their account", async () => {
@@ -159,7 +162,11 @@ test("a table of somebody else is checked too, and hinders nothing whatever its 
   });
   expect(await findings(inspectSqlite(copy))).toEqual({
     ...HEALTHY,
-    ...{ findings: 1, found: [`table a"b'c;: A row (1) belongs to a row of orders that does not exist.`] },
+    ...{
+      orders: FEW,
+      findings: 1,
+      found: [`table a"b'c;: A row (1) belongs to a row of orders that does not exist.`],
+    },
   });
 });
 

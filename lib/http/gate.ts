@@ -49,15 +49,16 @@ export function createGate(options: GateOptions): Gate {
   const clock = wholeClock(options.clock ?? systemClock);
   const accessControl = createAccessControl(options, options.store.accounts, clock);
 
-  return async (request, context = {}) => {
+  return async (request, context) => {
     const requestId = crypto.randomUUID();
     const reject = (result: Parameters<typeof createResponse>[0], failure = {}): GateAccess => {
       const response = createResponse(result, requestId, false);
       return { ok: false, response: { ...response, body: `${response.body}` }, ...failure };
     };
     try {
-      const { address = UNKNOWN_ADDRESS } = context;
-      const access = await accessControl.admit(readable(request.headers), address);
+      const { address }: { address?: unknown } = Object(context);
+      const known = typeof address === "string" ? address : UNKNOWN_ADDRESS;
+      const access = await accessControl.admit(readable(request.headers), known);
       if (!access.ok) return reject(access);
       const { quota, wouldReject } = access;
       const headers = { "x-request-id": requestId, ...rateLimitHeaders(quota) };

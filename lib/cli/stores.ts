@@ -166,16 +166,18 @@ async function openSqlite(path: string, { create, warn }: OpenOptions): Promise<
   return { store, name: path, isNew, schema: SCHEMA_VERSION };
 }
 
-/** Throws `InvalidInputError` unless a path leads to a file that can be read or, with `create`, to nothing. To open a FIFO would wait for a writer. */
+/** Throws unless a path leads to a file that can be read or, with `create`, to nothing. To open a FIFO would wait for a writer. */
 export function requireDatabase(path: string, { argument = "--database", create = false } = {}): void {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
     if (found?.isFile()) accessSync(path, constants.R_OK);
   } catch (error) {
+    const problem = `${path} cannot be opened. ${explainFileError(error, "read")}`;
+    if (found === undefined) throw invalidInput(argument, problem);
     // Another user, such as root, may have created it.
-    const fix = found === undefined ? "" : " Run this as its owner, or change its owner.";
-    throw invalidInput(argument, `${path} cannot be opened. ${explainFileError(error, "read")}${fix}`);
+    const fix = "Run this as its owner, or change its owner.";
+    throw new StoreUnavailableError(`${problem} ${fix}`, { cause: error });
   }
   if (found?.isFile() || (found === undefined && create)) return;
   if (found !== undefined) throw invalidInput(argument, `${path} is not a file.`);

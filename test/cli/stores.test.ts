@@ -179,7 +179,7 @@ test.skipIf(skipsBecause("a database of another user", notRoot))(
     for (const command of ["accounts list", `database rehearse ${path}`]) {
       const { status, stderr } = await run(command, nobody);
       const message = expect.stringContaining(`${path} cannot be opened. ${fix}`);
-      expect([command, status, stderr]).toEqual([command, 2, message]);
+      expect([command, status, stderr]).toEqual([command, 3, message]);
     }
     // The user that opens it owns it now, and can only read it.
     chownSync(path, 65_534, 65_534);

@@ -25,8 +25,9 @@ const UNAVAILABLE = [
 /** The path no longer leads to the files that are open. */
 export class FileMovedError extends Error {}
 
-export function isSqliteError(error: unknown): error is Error & { readonly errcode: number } {
-  return error instanceof Error && "errcode" in error;
+/** What Deno's `exec` throws has no `errcode` (2.9.6). */
+export function isSqliteError(error: unknown): error is Error & { readonly errcode?: number } {
+  return error instanceof Error && ("errcode" in error || Object(error).code === "ERR_SQLITE_ERROR");
 }
 
 export const isBusy = (error: unknown) => BUSY.includes(primaryCode(error));
@@ -58,4 +59,4 @@ export function toStoreError(error: unknown, name = ""): unknown {
   return isUnavailable ? new StoreUnavailableError(message, { cause: error }) : error;
 }
 
-const primaryCode = (error: unknown): number => (isSqliteError(error) ? error.errcode & 0xff : 0);
+const primaryCode = (error: unknown): number => (isSqliteError(error) ? (error.errcode ?? 1) & 0xff : 0);

@@ -58,13 +58,18 @@ const ids = [];
 for await (const order of client.list()) ids.push(String(order.id));
 const results = [await client.cancel(9223372036854775807n), await client.cancel(9223372036854775807n)];
 
+const codes = results.map((result) => result.code ?? "ok");
 // A file, so that another process can read what this one has written.
 if (database !== "") {
   const { createSqliteStore } = await import("store-orders/sqlite");
+  const { DatabaseSync } = await import("node:sqlite");
+  const holder = new DatabaseSync(database);
+  holder.exec("BEGIN IMMEDIATE; CREATE TABLE held (id)");
+  const locked = (async () => createSqliteStore({ path: database }))();
+  codes.push(await locked.catch(({ name }) => name));
+  holder.close();
   const file = createSqliteStore({ path: database });
   await file.orders.place([{ record: { id: -1n }, status: "pending" }]);
   await file.close();
 }
-process.stdout.write(
-  `${JSON.stringify({ passed, ids, bodies, codes: results.map((result) => result.code ?? "ok") })}\n`,
-);
+process.stdout.write(JSON.stringify({ passed, ids, bodies, codes }));

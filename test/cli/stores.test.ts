@@ -175,11 +175,10 @@ test.skipIf(skipsBecause("a database of another user", notRoot))(
     const other = await run("accounts list", nobody);
     expect(other).toMatchObject({ status: 0, stderr: expect.stringContaining(`Run 'chmod 600 ${path}'`) });
     expect(await run("accounts list")).toMatchObject({ status: 0, stderr: "" });
-    const fix = "You have no permission: the file cannot be read (EACCES). Run this as its owner, or change";
+    const denied = `${path} cannot be opened. You have no permission: the file cannot be read (EACCES). Run this as its owner`;
     for (const command of ["accounts list", `database rehearse ${path}`]) {
       const { status, stderr } = await run(command, nobody);
-      const message = expect.stringContaining(`${path} cannot be opened. ${fix}`);
-      expect([command, status, stderr]).toEqual([command, 3, message]);
+      expect([command, status, stderr]).toEqual([command, 3, expect.stringContaining(denied)]);
     }
     // The user that opens it owns it now, and can only read it.
     chownSync(path, 65_534, 65_534);

@@ -82,10 +82,9 @@ test("callers without a key share the limits of their address", async () => {
   for (let call = 0; call < 60; call++) await gate({ headers: {} }, { address: "192.0.2.1" });
   for (const address of ["192.0.2.1", "192.0.2.2"]) statuses.add(await gate({ headers: {} }, { address }));
   // Such as of Bun's `requestIP()`, which none has: they are callers without an address.
-  for (const wrong of [null, { address: null }, { address: { address: "192.0.2.1" } }] as unknown as [{}])
+  for (const wrong of [null, { address: null }, { address: { address: "192.0.2.1" } }] as unknown as [object])
     statuses.add(await gate({ headers: {} }, wrong));
-  const responses = [429, 401, 401, 401, 401].map((status) => ({ response: { status } }));
-  expect([...statuses]).toMatchObject(responses);
+  expect([...statuses]).toMatchObject([429, 401, 401, 401, 401].map((status) => ({ response: { status } })));
 });
 
 test("a store that fails is a 503 with the error beside it, and one that is wrong a 500", async () => {

@@ -208,8 +208,7 @@ test("a name that is too long for DNS, or has an empty label, does not exist, an
   await using server = await startRawDnsServer(() => ({}));
   const resolver = createDnsResolver({ servers: [server.address] });
   const long = `${"a".repeat(63)}.`.repeat(4);
-  expect(await resolver(`${long}com`, "A")).toEqual({ outcome: "nxdomain" });
-  for (const name of [`${"a".repeat(64)}.com`, ".example.com", "a..example.com"])
+  for (const name of [`${long}com`, `${"a".repeat(64)}.com`, ".example.com", "a..example.com"])
     expect(await resolver(name, "A")).toEqual({ outcome: "nxdomain" });
   expect(server.queries).toBe(0);
 });

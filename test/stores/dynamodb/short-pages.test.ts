@@ -7,7 +7,6 @@ import { collect } from "../../../lib/stores/contract/contract-case.ts";
 import { createDynamodbStore, createDynamodbTables } from "../../../lib/stores/dynamodb/index.ts";
 import { inspectDynamodb } from "../../../lib/stores/dynamodb/inspect.ts";
 import { ORDERS_SETTINGS_KEY } from "../../../lib/stores/dynamodb/schema.ts";
-import { makeCallsPatient } from "../../support/dynamodb/patient-calls.ts";
 import { useProxiedEmulator } from "../../support/dynamodb/use-proxied-emulator.ts";
 
 const AT = Date.UTC(2026, 10, 20, 12);
@@ -17,7 +16,6 @@ const MAX_REQUESTS = 500;
 const dynamodb = useProxiedEmulator();
 
 test("what is on several pages is read to its end, although these are short or empty", async () => {
-  makeCallsPatient();
   const tables = { prefix: "short", client: dynamodb.client };
   await createDynamodbTables(tables);
   const settings = { ...ORDERS_SETTINGS_KEY, outbox: { BOOL: true } };

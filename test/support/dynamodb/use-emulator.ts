@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll } from "vitest";
+import { beforeAll } from "vitest";
 import { clientFor, type Emulator, startEmulator } from "./emulator.ts";
+import { startPatience } from "./patient-calls.ts";
 
 /** The suites of a process share it, each with tables of its own: starting it takes a second. It ends with the process. */
 const started = new Map<string, Promise<Emulator>>();
@@ -12,15 +13,19 @@ export function sharedEmulator(...[oldItems]: Parameters<typeof startEmulator>):
   return emulator;
 }
 
-/** An emulator, with a client, for the tests of a file. Both can be used once the tests run. */
+/** An emulator, with a client and patient calls, for the tests of a file. Both can be used once the tests run. */
 export function useEmulator(): { readonly endpoint: string; readonly client: DynamoDBClient } {
   let emulator: Emulator;
   let client: DynamoDBClient;
   beforeAll(async () => {
     emulator = await sharedEmulator("all-old");
     client = clientFor(emulator.endpoint);
+    const stopPatience = startPatience();
+    return () => {
+      stopPatience();
+      client.destroy();
+    };
   });
-  afterAll(() => client.destroy());
   return {
     get endpoint() {
       return emulator.endpoint;

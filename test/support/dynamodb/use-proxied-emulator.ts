@@ -2,15 +2,15 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
 import { clientFor } from "./emulator.ts";
 import { type DynamodbProxy, startProxy } from "./proxy.ts";
-import { sharedEmulator } from "./use-emulator.ts";
+import { useEmulator } from "./use-emulator.ts";
 
 /** An emulator behind a proxy, with a client, for the tests of a file. All can be used once the tests run. */
 export function useProxiedEmulator(): { readonly proxy: DynamodbProxy; readonly client: DynamoDBClient } {
+  const emulator = useEmulator();
   let proxy: DynamodbProxy;
   let client: DynamoDBClient;
   beforeAll(async () => {
-    const { endpoint } = await sharedEmulator("all-old");
-    proxy = await startProxy(endpoint);
+    proxy = await startProxy(emulator.endpoint);
     client = clientFor(proxy.endpoint);
   });
   afterAll(async () => {

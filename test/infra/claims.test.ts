@@ -112,21 +112,20 @@ test("two regions can have services with the same name in the account, and manua
 test("a host that moves to another component in one update fails, and the error leads to the documented way", async () => {
   const at = cloud();
   const route = () => at.records().find(({ name }) => name === HOST)?.id;
-  const moved: Program = { services: [a], hosts: [{ host: HOST }] };
-  const before = await success(components({ services: [withHost(a)] }, at));
-  const failed = await components(moved, at, before);
+  const before = await success(components({ services: [withHost(a), b] }, at));
+  const failed = await components({ services: [a, withHost(b)] }, at, before);
   expect(failed.code).not.toBe(0);
   expect(failed.errors).toContain("An identical record already exists. (81058)");
   const [advice] = failed.logs.filter(({ severity }) => severity === 3);
   expect(advice?.message.split("\n")[2]).toBe(
     "  If another component of this program had the host, see infra/domains/README.md#move-a-host-to-another-component.",
   );
-  const back = await success(components({ services: [withHost(a)] }, at, failed));
+  const back = await success(components({ services: [withHost(a), b] }, at, failed));
   expect(route()).toBe("a-orders-example-com-route-id");
-  const without = await success(components({ services: [a] }, at, back));
+  const without = await success(components({ services: [a, b] }, at, back));
   expect(route()).toBeUndefined();
-  await success(components(moved, at, without));
-  expect(route()).toBe("hello-route-id");
+  await success(components({ services: [a, withHost(b)] }, at, without));
+  expect(route()).toBe("b-orders-example-com-route-id");
 });
 
 test("a second service in another region can prepare the host with a certificate of its own", async () => {

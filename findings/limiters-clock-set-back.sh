@@ -2,10 +2,10 @@
 # Limiters that count in memory, after the clock of their machine is set back by an hour, as NTP or a resumed machine does:
 # express-rate-limit 8.7.5, @fastify/rate-limit 11.2.0, hono-rate-limiter 0.5.4, hapi-rate-limit 8.0.0, koa-ratelimit 6.0.0,
 # rate-limiter-flexible 11.4.0 and limiter 4.1.0 (npm), limits 5.8.0 (PyPI, behind Flask-Limiter and SlowAPI).
-# With a limit of 2 in 4 seconds, the first four refuse a caller that goes on, and tell it an hour in
-# Retry-After (hapi sends none); so do the fixed and the moving window of limits. koa-ratelimit announces the hour too, but
-# admits after 4 seconds. The sliding window of limits and the last two do not notice. Nobody reports anything: to callers,
-# it is one limit of an hour.
+# With a limit of 2 in 4 seconds, the first four refuse a caller that goes on, and announce an hour in Retry-After (hapi
+# sends none); so do the fixed and the moving window of limits, which have no header. koa-ratelimit announces the hour too,
+# but admits after 4 seconds. The sliding window of limits and the last two do not notice. None of them reports anything:
+# callers meet a limit of an hour.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

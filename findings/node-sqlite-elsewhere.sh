@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The module node:sqlite of Deno 2.9.6 and Bun 1.4.5 (npm), compared with that of Node 24.
-# Deno returns a text only up to its first zero byte, although all of it is stored. all() after an iterator that was left in
-# the middle returns the rest of the rows. What exec() and the constructor throw has no errcode, so a program cannot tell a
-# locked database from a wrong statement. In both, an ArrayBuffer becomes NULL without an error, where Node 24 stores its
-# bytes. None of it is an error that a test of the same program on Node would show.
+# Deno returns a string only up to its first NUL, although all of it is stored. After an iterator that was left in the
+# middle, all() returns the rest of the rows. The errors of exec() have no errcode, so a program cannot tell a locked
+# database from a wrong statement. In both, an ArrayBuffer becomes NULL without an error, where Node 24 stores its bytes. A
+# test of the same program on Node shows none of it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -57,7 +57,8 @@ export const V2_PREVIEW_OPERATIONS: readonly CustomOperation[] = [
     description:
       "Orders by `id`. An order that exists during the whole walk, and keeps its status, is on exactly one page, " +
       "however many are added meanwhile. A page can have fewer orders than `limit`, even none, although another one " +
-      "follows: only a page without `next` is the last one. The `Link` header has the address of the next page, too.",
+      "follows: only a page without `next` is the last one. The `Link` header has the address of the next page, too: a " +
+      "relative one, to be resolved against the address of this request.",
     query: pageQuery,
     jsonSchemas: {
       query: {

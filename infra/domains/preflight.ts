@@ -22,10 +22,7 @@ import { DNS_PROVIDERS, findZones, type HostZone } from "./managed-dns.ts";
 
 type ProviderOptions = Pick<pulumi.ComponentResourceOptions, "parent" | "provider" | "providers">;
 
-/**
- * Options of {@link preflight}. The lookups use the providers that `parent`, `provider` and `providers` give the component:
- * pass the same ones.
- */
+/** Options of {@link preflight}. The lookups use `parent`, `provider` and `providers`: pass those of the component. */
 export interface PreflightOptions extends ProviderOptions {
   /** @default queries the setting `resolver`, or the system's resolvers */
   readonly resolver?: DnsResolver;

@@ -56,8 +56,7 @@ interface RejectedKey {
 
 /**
  * Caches rejections for one second. A request is never admitted from memory. A process bans exactly, and each further
- * one adds at most a fifth of the threshold. A change by an operator takes effect at once if it is applied through this
- * store, and within a second otherwise.
+ * one adds at most a fifth of the threshold. A change through this store takes effect at once, others within a second.
  */
 export function withRejectionCache(accounts: AccountStore): AccountStore {
   const rejected = new Map<string, RejectedKey>();

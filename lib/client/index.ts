@@ -1,7 +1,6 @@
 /**
  * A client of the service, on `fetch`: identifiers as `bigint`, lists of any length in bounded memory, and one
- * request queue per key, so it stays within the rate limits and is never banned. Runs in Node and in a browser. See
- * lib/client/README.md.
+ * request queue per key, so it stays within the limits and is never banned. For Node and browsers. See lib/client/README.md.
  *
  * @module store-orders/client
  */

@@ -1,6 +1,5 @@
 /**
- * The HTTP service: one function from `Request` to `Response` over a store, for any Web-standard runtime. See
- * lib/http/README.md.
+ * The HTTP service: a function from `Request` to `Response` over a store, for any Web runtime. See lib/http/README.md.
  *
  * @module store-orders/http
  */

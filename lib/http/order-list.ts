@@ -5,8 +5,7 @@ import type { StreamEnd, TextReader } from "./reply.ts";
 
 /**
  * Writes pages as one JSON array: a string if there is only one, otherwise a stream. Resolves when the first page with
- * records has been read, so that a failure until then can be an error response; a later one leaves the array open. See
- * lib/stores/README.md#the-list.
+ * records has been read, so that a failure until then can be an error response; after one later, the array stays open.
  */
 export async function orderList(
   outcome: Extract<StoreOutcome, { readonly type: "list" }>,

@@ -18,10 +18,7 @@ function outputOf(res: NodeResponse): Writable {
   return "stream" in res ? res.stream : res;
 }
 
-/**
- * Resolves when nothing more will be written. The connection is closed if the body fails, or if the client does not
- * receive a part within `writeTimeoutMs`.
- */
+/** Resolves when nothing more will be written. Closes the connection if the body fails, or a part takes `writeTimeoutMs`. */
 export async function sendResponse(
   { status, headers, body }: HandlerResponse,
   res: ServerResponse,

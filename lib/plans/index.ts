@@ -1,6 +1,5 @@
 /**
- * The plans and their limits: pure functions and tables without dependencies, also for browsers. See
- * lib/README.md#plans-and-windows.
+ * The plans and their limits: pure functions and tables, also for browsers. See lib/README.md#plans-and-windows.
  *
  * @module store-orders/plans
  */

@@ -3,10 +3,7 @@ export type Figures = Readonly<Record<string, number>>;
 
 export type Samples = Readonly<Record<string, readonly Figures[]>>;
 
-/**
- * Measures the candidates in turns, so that other work on the machine affects all of them alike. Each round begins with
- * another candidate.
- */
+/** Measures the candidates in turns, each round another one first, so that other work affects all of them alike. */
 export async function inTurns(
   candidates: readonly string[],
   rounds: number,

@@ -85,10 +85,7 @@ async function runUntilKilled(job: Job, random: SeededRandom, acknowledged: Ledg
   await exit;
 }
 
-/**
- * Kills processes that change orders, deliver changes, and serve, and compares what was acknowledged with what is stored, and
- * that with what was delivered.
- */
+/** Kills processes that change orders, deliver changes, and serve. Compares what was acknowledged, stored and delivered. */
 async function expectNothingLost(
   engine: string,
   address: StoreAddress,

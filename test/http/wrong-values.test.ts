@@ -3,10 +3,7 @@ import { createMemoryStore } from "../../lib/stores/memory.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { createHandlerFixture, NOON } from "./fixture.ts";
 
-/*
- * What the handler does with each value that a store's `admit` can return, though its type forbids it: none admits a
- * request or is silent.
- */
+// Each value that a store's `admit` can return, though its type forbids it: none admits a request or is silent.
 
 beforeEach(() => void vi.useFakeTimers({ now: NOON, toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,4 @@
-/**
- * Requests that servers parse differently. Each contains a hidden one, the `DELETE` of a pending order, which a server
- * might execute.
- */
+/** Requests that servers parse differently. Each hides the `DELETE` of a pending order, which a server might execute. */
 
 /** A placeholder with the length of a key, so that Content-Length stays correct when it is replaced. */
 export const KEY = "K".repeat(51);

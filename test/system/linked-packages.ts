@@ -63,10 +63,7 @@ export function programOf(runtime: string): string {
   return join(LINKED_FROM, "node_modules", path);
 }
 
-/**
- * Creates a folder beside the one in which the package is installed. It has a copy of the package, and links to what npm
- * would install with these packages.
- */
+/** Creates a folder beside that of the package, with a copy of it, and links to what npm would install with `packages`. */
 export function newFolderWith(installed: string, packages: Versions): string {
   const folder = mkdtempSync(join(dirname(installed), "linked-"));
   cpSync(join(installed, "package.json"), join(folder, "package.json"));

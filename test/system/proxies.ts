@@ -53,10 +53,7 @@ export const NGINX: Proxy = {
   },
 };
 
-/**
- * Writes the shipped Caddyfile into a folder, for these ports. Its certificate is in two files, or Caddy issues one per
- * host on demand.
- */
+/** Writes the shipped Caddyfile, for these ports. Its certificate is in two files, or Caddy issues one per host on demand. */
 export function configureCaddy(
   folder: string,
   ports: {

@@ -67,8 +67,7 @@ export function statusAt(status: HostStatus, at: Instant): HostStatus {
 }
 
 /**
- * The status of a host after new facts, which outweigh earlier ones, for a platform that requests the certificate as soon as
- * a host is verified. Pure.
+ * The status of a host after new facts, which outweigh earlier ones, where a verified host gets its certificate. Pure.
  */
 export function nextStatus(before: HostStatus, facts: HostFacts, at: Instant): HostStatus {
   const due = statusAt(before, at);

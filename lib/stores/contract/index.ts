@@ -8,8 +8,7 @@
  * ```
  *
  * Each case needs an empty store of its own, and rejects with an `AssertionError` if the guarantee does not hold. Some
- * need more, such as a way to interrupt the database (see `ContractOptions`). Without it, they are skipped and resolve
- * with the reason.
+ * need more, such as a way to interrupt the database (see `ContractOptions`), or else resolve with why they are skipped.
  *
  * @module store-orders/contract
  */

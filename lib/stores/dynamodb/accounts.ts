@@ -62,8 +62,7 @@ const MAX_REMOVED_VERSIONS = 100;
 
 /**
  * The details item and the settings item have identifiers that no account can have, so one that a caller passes is
- * checked. Requests are admitted through `admissionTable`, which does not retry a throttled request; operators wait for
- * theirs.
+ * checked. Requests are admitted through `admissionTable`, which does not retry a throttled request; operators wait.
  */
 export function createAccountStore(table: TableClient, admissionTable: TableClient): AccountStore {
   const turns = createTurns<string>();
@@ -287,8 +286,7 @@ function hasDetails(details: Item | undefined, item: Item, keys: readonly ApiKey
 
 /**
  * Returns the name of the version, which has no effect until the admission item names it. `seen` is the details item as
- * it was read before `item`. Versions that can no longer be named are removed: their process saw another revision of
- * `item`.
+ * read before `item`. Versions that can no longer be named are removed: their process saw another revision of `item`.
  */
 async function addVersion(
   table: TableClient,

@@ -1,6 +1,5 @@
 /**
- * The admission item of an account: it alone decides about requests, and is smaller than 1 KB, the unit in which writes
- * are billed.
+ * The admission item of an account: it alone decides about requests, and is smaller than 1 KB, the unit of a write.
  *
  * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows
@@ -124,8 +123,7 @@ export interface KeyEntry {
  *     expiry (13)  minute of the rejections (8)  their count (5)
  *
  * While none of them has counted, the count is `FIRST` and the milliseconds of the first one in its minute, and the minute
- * is that of an hour before: an earlier version takes them for rejections of a minute that has ended, also if its clock is
- * behind.
+ * is that of an hour before: an earlier version, also one with a clock behind, takes them for those of an ended minute.
  *
  * A key with a ban has a negative number, so that it never compares as usable. Ten more digits follow: the end of the
  * ban, relative to the start of the minute of the rejections.

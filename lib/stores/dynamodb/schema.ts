@@ -20,8 +20,7 @@ export interface DynamodbTableNames {
 
 /**
  * A prefix, for `PREFIX-orders` and `PREFIX-accounts`, or names of their own, such as that of a restored table. With
- * both, a table without a name of its own gets the one of the prefix. A prefix with a comma is both names:
- * `ORDERS,ACCOUNTS`.
+ * both, a table without a name of its own gets that of the prefix. A prefix with a comma is both: `ORDERS,ACCOUNTS`.
  */
 export type DynamodbTableNaming =
   | { readonly prefix: string; readonly tables?: OptionalNames | undefined }

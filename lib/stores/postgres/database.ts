@@ -134,8 +134,7 @@ const STARTED_AT = "extract(epoch FROM pg_catalog.pg_postmaster_start_time())::p
 
 /**
  * When the server last recovered from a crash of one of its processes, after which it gives identifiers again that were
- * not on disk. Its start stays the same, but it resets these statistics. Somebody can reset them too: then nobody can
- * tell.
+ * not on disk. Its start stays the same, but it resets these statistics. If somebody resets them, nobody can tell.
  */
 const RECOVERED_AT = "extract(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_reset_time())";
 
@@ -144,8 +143,7 @@ const STATUS_INTERVAL_MS = 25;
 /**
  * Asks the server whether a transaction was committed whose COMMIT was not confirmed. Throws if it cannot tell before the
  * deadline, or was started since: after a failover, the same identifier can be that of another transaction. The server
- * also calls one committed for which a synchronous standby is missing: so a durable one is only done with a later one
- * that waited.
+ * also calls one committed that a synchronous standby lacks: so a durable one is only done with a later one that waited.
  */
 async function isCommitted(
   pool: PostgresPool,

@@ -50,8 +50,7 @@ interface Job<Queries> {
 /**
  * A missing file is created, readable by its owner only, unless it has to be an `existing` one. After an error that shows
  * that the file was damaged, moved or replaced, the next call opens it again, and never creates it: a connection caches
- * what it has read from a damaged file, and keeps writing to a deleted one. Every call rejects until the database is
- * valid.
+ * what it has read from a damaged file, and keeps writing to a deleted one. Until the file is valid, each call rejects.
  */
 export function openDatabase<Queries>(
   name: string,

@@ -72,10 +72,7 @@ export function databaseFile(path: string) {
     },
     /** Takes a fraction of the time of `check`. A file system that is mounted over a file goes unnoticed. */
     isFolderUnchanged: (): boolean => checked !== undefined && checked === settledStateOf(folders),
-    /**
-     * Throws if the file is missing, or if it is another database beside the log of this one, which SQLite would write
-     * into the new database.
-     */
+    /** Throws if the file is missing, or is another one beside the log of this one, which SQLite would write into it. */
     assertReopenable(): void {
       const found = identityOf(path);
       if (found === undefined) throw moved(`${path} was deleted or moved. Put it back.`);
@@ -83,10 +80,7 @@ export function databaseFile(path: string) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
-    /**
-     * Call it after closing the connection. The last process that closes a deleted log saves its content, so a new log
-     * must not be created before.
-     */
+    /** Call it after closing the connection: whoever closes a deleted log last saves it, and a new one must come later. */
     assertLogReleased(): void {
       if (identityOf(logPath) === undefined && isOpenShm()) {
         throw moved(
@@ -103,8 +97,7 @@ const NO_FILE = { check() {}, isFolderUnchanged: () => true, assertReopenable() 
 const MAX_CLOCK_TICK_MS = 20;
 
 /**
- * `undefined` if the last change is so recent that a further one could go unnoticed, and on systems that update the times
- * of folders late.
+ * `undefined` if the last change is so recent that a further one could go unnoticed, and where times of folders lag.
  *
  * Checking the log would cost more. Since Linux has multigrain timestamps (6.13), a file whose times were read gets a
  * new time at the next write, and its metadata has to be flushed too. That makes a durable write a third slower.

@@ -69,8 +69,7 @@ type TextRow = readonly [json: string | null];
 /** SQLite joins the rows of a page, so that one string is transferred instead of an object per row. */
 export function listPageQuery(db: DatabaseSync): (start: PageStart) => ListPage<PageStart> {
   const sql = {
-    // Most lists are short: one statement checks that there is only one page and returns it. In a WHERE clause the check
-    // would run for every row.
+    // Most lists are short: one statement checks that there is one page and returns it. In WHERE, it would check each row.
     wholeTable: `SELECT CASE WHEN EXISTS (SELECT 1 FROM main.orders LIMIT 1 OFFSET ?) THEN NULL
       ELSE (SELECT coalesce(group_concat(record, ','), '') FROM main.orders) END AS json`,
     // A plain range is read in key order; with LIMIT or ORDER BY inside, the query takes two to five times as long.

@@ -18,6 +18,7 @@ import { createPostgresStore } from "../../lib/stores/postgres/index.ts";
 import { inspectPostgres } from "../../lib/stores/postgres/inspect.ts";
 import { createSqliteStore } from "../../lib/stores/sqlite/index.ts";
 import { inspectSqlite } from "../../lib/stores/sqlite/inspect.ts";
+import { switchTriggers } from "../../lib/stores/sqlite/outbox.ts";
 import type { Store } from "../../lib/stores/store.ts";
 import { clientFor } from "../support/dynamodb/emulator.ts";
 import { useEmulator } from "../support/dynamodb/use-emulator.ts";
@@ -170,9 +171,23 @@ test("a table of somebody else is checked too, and hinders nothing whatever its 
   });
 });
 
-test("a table that a SQLite file lacks is a finding", async () => {
-  const copy = changedCopy((db) => db.exec("DROP TABLE outbox"));
-  expect(await findings(inspectSqlite(copy))).toMatchObject({ found: ["table outbox: It is missing."] });
+/** As tools for SQLite change a column: without the constraints, and the triggers go with the old table. */
+const REBUILD = `CREATE TABLE new (id INTEGER PRIMARY KEY, status TEXT DEFAULT 'pending', record TEXT, history TEXT);
+  INSERT INTO new SELECT * FROM orders; DROP TABLE orders; ALTER TABLE new RENAME TO orders`;
+
+test.each([
+  ["DROP TABLE outbox", ["table outbox: It is missing."]],
+  ["DROP INDEX api_keys_of_account", ["index api_keys_of_account: It is missing."]],
+  ["DROP TRIGGER outbox_changed", ["trigger outbox_changed: It is missing."]],
+  ["DROP TRIGGER outbox_placed; DROP TRIGGER outbox_changed", []],
+  [REBUILD, ["table orders: It is not as this version creates it."]],
+  ["ALTER TABLE settings RENAME TO moved; ALTER TABLE moved RENAME TO settings", []],
+])("a SQLite file with its outbox on has these findings after '%s'", async (sql, found) => {
+  const copy = changedCopy((db) => {
+    switchTriggers(db, true);
+    db.exec(sql);
+  });
+  expect(await findings(inspectSqlite(copy))).toMatchObject({ found });
 });
 
 test("a damaged table of a SQLite file is named, and no row is read", async () => {

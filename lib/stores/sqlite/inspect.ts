@@ -1,4 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { isStoreUnavailable } from "../../core/errors.ts";
 import { unpackChanges } from "../../orders/history.ts";
 import { MAX_INT64, MIN_INT64 } from "../../orders/int64.ts";
@@ -8,12 +8,30 @@ import { accountStatements, readAccounts } from "./accounts.ts";
 import { openReadOnly } from "./backup.ts";
 import { prepareAll } from "./database.ts";
 import { isDamaged, toStoreError } from "./errors.ts";
-import { SCHEMA_VERSION, versionOf } from "./schema.ts";
+import { switchTriggers, TRIGGERS } from "./outbox.ts";
+import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 
 const RESTORE =
   "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.";
 
-const TABLES = ["orders", "outbox", "accounts", "api_keys", "settings"];
+const REBUILT =
+  "If a tool has rebuilt it, constraints and the triggers of the outbox can be gone: compare '.schema' with that of a " +
+  "new database, and run 'database outbox on' unless 'database outbox' says that it is on.";
+
+/** A table, an index or a trigger. A tool that renames a table adds quotes to it. */
+type Part = Readonly<Record<"type" | "name" | "sql", string>>;
+const PARTS = `SELECT type, name, replace(sql, '"', '') AS sql FROM sqlite_schema WHERE sql IS NOT NULL`;
+
+/** What a new database has, with its outbox on or off. */
+function newParts(hasOutbox: boolean): readonly Part[] {
+  const db = new DatabaseSync(":memory:");
+  migrate(db);
+  if (hasOutbox) switchTriggers(db, true);
+  const parts = db.prepare(PARTS).all() as unknown as Part[];
+  db.close();
+  return parts;
+}
+
 const PAGE_SIZE = 1_000;
 
 type OrderRow = Omit<InspectedOrder, "readHistory"> & { readonly history: string };
@@ -34,10 +52,17 @@ export function inspectSqlite(path: string): Inspection {
     const all = (sql: string) =>
       prepareAll(opened, { sql }, "setReadBigInts").sql.all() as Record<string, string | bigint | null>[];
     let isReadable = true;
-    const names = all("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => `${name}`);
-    for (const table of TABLES.filter((each) => !names.includes(each))) {
-      isReadable = false;
-      report(`table ${table}`, "It is missing.", RESTORE);
+    const parts = all(PARTS) as unknown as Part[];
+    const expected = newParts(parts.some(({ type, name }) => type === "trigger" && name in TRIGGERS));
+    for (const { type, name, sql } of expected) {
+      const found = parts.find((each) => each.type === type && each.name === name);
+      if (found === undefined && type === "table") isReadable = false;
+      const again =
+        type === "table" ? RESTORE : type === "index" ? `Run "${sql}".` : "Run 'database outbox on'.";
+      if (found === undefined && (isReadable || type === "table"))
+        report(`${type} ${name}`, "It is missing.", again);
+      else if (found && found.sql !== sql)
+        report(`${type} ${name}`, "It is not as this version creates it.", REBUILT);
     }
     if (!isReadable) return false;
     function inspectTable(name: string): void {
@@ -53,12 +78,12 @@ export function inspectSqlite(path: string): Inspection {
       }
     }
     // One table at a time: a long read keeps the write-ahead log from being reset.
-    for (const name of names)
+    for (const { name } of parts.filter(({ type }) => type === "table"))
       try {
         inspectTable(name);
       } catch (error) {
         // A table of somebody else can need a module or a collation that is not here, or have a wrong foreign key.
-        if (isDamaged(error) || TABLES.includes(name)) throw error;
+        if (isDamaged(error) || expected.some((part) => part.name === name)) throw error;
       }
     for (const { id } of all("SELECT id FROM accounts WHERE (per_minute IS NULL) <> (per_day IS NULL)"))
       report(`account ${id}`, "It has only one of its two limits.", `Run 'accounts set-plan ${id}'.`);

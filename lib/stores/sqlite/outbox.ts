@@ -8,7 +8,7 @@ import { prepareAll, type SqliteDatabase } from "./database.ts";
  * Each write of an order adds it to the outbox, also that of a process which opened the database before there were
  * triggers. The number of semicolons is the number of changes; see `packChange`.
  */
-const TRIGGERS = {
+export const TRIGGERS = {
   outbox_placed: `AFTER INSERT ON orders BEGIN
     INSERT INTO outbox (id, delivered, since) VALUES (new.id, 0, CAST(substr(new.history, 2) AS INTEGER));
   END`,
@@ -19,16 +19,17 @@ const TRIGGERS = {
   END`,
 };
 
+export function switchTriggers(db: DatabaseSync, on: boolean): void {
+  for (const [name, body] of Object.entries(TRIGGERS))
+    db.exec(on ? `CREATE TRIGGER IF NOT EXISTS ${name} ${body}` : `DROP TRIGGER IF EXISTS ${name}`);
+}
+
 type OutboxStatements = ReturnType<typeof outboxStatements>;
 
 /** Most writes need not survive a power failure: a delivery is then repeated. */
 export function createOutbox({ read, write }: SqliteDatabase<{ readonly outbox: OutboxStatements }>): Outbox {
   return {
-    switch: (on) =>
-      write("durable", ({ outbox: { db } }) => {
-        for (const [name, body] of Object.entries(TRIGGERS))
-          db.exec(on ? `CREATE TRIGGER IF NOT EXISTS ${name} ${body}` : `DROP TRIGGER IF EXISTS ${name}`);
-      }),
+    switch: (on) => write("durable", ({ outbox: { db } }) => switchTriggers(db, on)),
 
     isOn: () => read(({ outbox }) => outbox.selectTriggers.all().length === Object.keys(TRIGGERS).length),
 

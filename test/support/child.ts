@@ -2,10 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/**
- * Node's compile cache, as `npm start` uses it: stripping types at each start would cost ours 40 MB that a built package
- * does not need. The peers use it too.
- */
+/** Node's compile cache, as `npm start` uses it: stripping types at each start would cost 40 MB. The peers use it too. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/store-orders", import.meta.url));
 
 /** Starts a program in its own process that reports to its parent, and ends when its parent disconnects. */

@@ -171,17 +171,16 @@ test("a table of somebody else is checked too, and hinders nothing whatever its 
   });
 });
 
-/** As tools for SQLite change a column: without the constraints, and the triggers go with the old table. */
-const REBUILD = `CREATE TABLE new (id INTEGER PRIMARY KEY, status TEXT DEFAULT 'pending', record TEXT, history TEXT);
-  INSERT INTO new SELECT * FROM orders; DROP TABLE orders; ALTER TABLE new RENAME TO orders`;
-
 test.each([
   ["DROP TABLE outbox", ["table outbox: It is missing."]],
   ["DROP INDEX api_keys_of_account", ["index api_keys_of_account: It is missing."]],
   ["DROP TRIGGER outbox_changed", ["trigger outbox_changed: It is missing."]],
   ["DROP TRIGGER outbox_placed; DROP TRIGGER outbox_changed", []],
-  [REBUILD, ["table orders: It is not as this version creates it."]],
-  ["ALTER TABLE settings RENAME TO moved; ALTER TABLE moved RENAME TO settings", []],
+  [
+    "DROP TRIGGER outbox_placed; DROP TRIGGER outbox_changed; CREATE TRIGGER toString DELETE ON settings BEGIN SELECT 1; END",
+    [],
+  ],
+  ["ALTER TABLE orders ADD COLUMN note TEXT", []],
 ])("a SQLite file with its outbox on has these findings after '%s'", async (sql, found) => {
   const copy = changedCopy((db) => {
     switchTriggers(db, true);

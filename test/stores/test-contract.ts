@@ -32,7 +32,7 @@ function partOf(name: string): ContractPart {
   return parts.find((part) => PARTS[part].some((each) => each.name === name)) ?? "other";
 }
 
-/** Defines a test for each case of the contract, or of a part. Those that need an option in `skipped` are skipped for its reason. */
+/** Defines a test for each case of a part, or of all. One that needs an option in `skipped` is skipped for its reason. */
 export function testContract(
   engine: string,
   open: (needs: ContractCase["needs"]) => ContractFixture | Promise<ContractFixture>,

@@ -67,7 +67,7 @@ export function statusAt(status: HostStatus, at: Instant): HostStatus {
 }
 
 /**
- * The status of a host after new facts, which outweigh earlier ones, where a verified host gets its certificate. Pure.
+ * The status of a host after new facts, which outweigh earlier ones, for a platform that certifies verified hosts. Pure.
  */
 export function nextStatus(before: HostStatus, facts: HostFacts, at: Instant): HostStatus {
   const due = statusAt(before, at);

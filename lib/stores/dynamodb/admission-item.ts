@@ -1,5 +1,5 @@
 /**
- * The admission item of an account: it alone decides about requests, and is smaller than 1 KB, the unit of a write.
+ * The admission item of an account: it alone decides about requests, and is smaller than 1 KB, a write unit.
  *
  * - `id` (partition key), `plan`, and `perMinute` and `perDay` if they are custom
  * - `minute`, `minuteCount`, `day` and `dayCount`: the windows

@@ -100,7 +100,7 @@ const untracked = <T>(call: Promise<T>): Promise<T> => call;
 export function createTableClient(client: DynamoDBClient, name: string, track = untracked) {
   const TableName = name;
   const request = <T>(start: () => Promise<T>): Promise<T> => track(send(start, name));
-  // Emulators ignore ALL_OLD, so the item must be read. Once an old item was returned, a missing one is none.
+  // Emulators ignore ALL_OLD, so the item must be read. Once one was returned, a missing one did not exist.
   let returnsOldItem = false;
 
   const get = async (Key: Item, abortSignal: AbortSignal) => {

@@ -80,7 +80,10 @@ export function databaseFile(path: string) {
         throw moved(`${path} was replaced, but its -wal and -shm files were not. Delete these two files.`);
       }
     },
-    /** Call it after closing the connection: whoever closes a deleted log last saves it, and a new one must come later. */
+    /**
+     * Call it after closing the connection. The last process that closes a deleted log saves its content, so a new log
+     * must not be created before.
+     */
     assertLogReleased(): void {
       if (identityOf(logPath) === undefined && isOpenShm()) {
         throw moved(

@@ -14,13 +14,9 @@ import { migrate, SCHEMA_VERSION, versionOf } from "./schema.ts";
 const RESTORE =
   "Restore a backup, and import what was exported since. See lib/stores/sqlite/README.md#restore.";
 
-const REBUILT =
-  "If a tool has rebuilt it, constraints and the triggers of the outbox can be gone: compare '.schema' with that of a " +
-  "new database, and run 'database outbox on' unless 'database outbox' says that it is on.";
-
-/** A table, an index or a trigger. A tool that renames a table adds quotes to it. */
-type Part = Readonly<Record<"type" | "name" | "sql", string>>;
-const PARTS = `SELECT type, name, replace(sql, '"', '') AS sql FROM sqlite_schema WHERE sql IS NOT NULL`;
+/** A table, an index or a trigger, and what creates it. */
+type Part = Readonly<Record<"name" | "sql", string>> & { readonly type: "table" | "index" | "trigger" };
+const PARTS = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL";
 
 /** What a new database has, with its outbox on or off. */
 function newParts(hasOutbox: boolean): readonly Part[] {
@@ -53,16 +49,13 @@ export function inspectSqlite(path: string): Inspection {
       prepareAll(opened, { sql }, "setReadBigInts").sql.all() as Record<string, string | bigint | null>[];
     let isReadable = true;
     const parts = all(PARTS) as unknown as Part[];
-    const expected = newParts(parts.some(({ type, name }) => type === "trigger" && name in TRIGGERS));
+    const isOurs = ({ type, name }: Part) => type === "trigger" && Object.hasOwn(TRIGGERS, name);
+    const expected = newParts(parts.some(isOurs));
     for (const { type, name, sql } of expected) {
-      const found = parts.find((each) => each.type === type && each.name === name);
-      if (found === undefined && type === "table") isReadable = false;
-      const again =
-        type === "table" ? RESTORE : type === "index" ? `Run "${sql}".` : "Run 'database outbox on'.";
-      if (found === undefined && (isReadable || type === "table"))
-        report(`${type} ${name}`, "It is missing.", again);
-      else if (found && found.sql !== sql)
-        report(`${type} ${name}`, "It is not as this version creates it.", REBUILT);
+      if (parts.some((part) => part.type === type && part.name === name)) continue;
+      if (type === "table") isReadable = false;
+      const repairs = { table: RESTORE, index: `Run "${sql}".`, trigger: "Run 'database outbox on'." };
+      if (isReadable || type === "table") report(`${type} ${name}`, "It is missing.", repairs[type]);
     }
     if (!isReadable) return false;
     function inspectTable(name: string): void {

@@ -6,7 +6,7 @@ import { prepareAll, type SqliteDatabase } from "./database.ts";
 
 /**
  * Each write of an order adds it to the outbox, also that of a process which opened the database before there were
- * triggers. The number of semicolons is the number of changes; see `packChange`. `database check` compares their text.
+ * triggers. The number of semicolons is the number of changes; see `packChange`.
  */
 export const TRIGGERS = {
   outbox_placed: `AFTER INSERT ON orders BEGIN
